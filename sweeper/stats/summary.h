@@ -1,0 +1,29 @@
+/*
+ * Means, intervals and tests over runs. The only includer of GSL.
+ */
+#ifndef SWEEPER_STATS_SUMMARY_H
+#define SWEEPER_STATS_SUMMARY_H
+
+#include "sweeper/base/base.h"
+
+struct summary {
+    size_t count;
+    double mean;
+    double sd;     /* sample standard deviation; NAN for count < 2 */
+    double cv_pct; /* 100 sd / |mean|; NAN for count < 2 or mean 0 */
+    double min;
+    double max;
+};
+void summary_of(const double *values, size_t count, struct summary *out);
+
+/* Quantile of Student's t: P(T <= t) = probability, degrees > 0. */
+double summary_t_quantile(double probability, double degrees);
+/* P(T > |t|) two-sided. */
+double summary_t_two_sided(double t, double degrees);
+
+/* Pooled within-group standard deviation of ln(values): groups with at least 2 values count.
+ * *out_degrees 0 and NAN returned where no group has. Values must be > 0. */
+double summary_pooled_ln_sd(const double *const *groups, const size_t *sizes, size_t group_count,
+                            double *out_degrees);
+
+#endif
