@@ -1,0 +1,200 @@
+/*
+ * The load: what is driven at the server and what comes back. The driver always works in a child
+ * process, `dbsweep load`, which speaks frames (base/wire.h) with its parent: one way for local
+ * and remote workers, and a parent that can end what hangs.
+ *
+ *   parent                         worker
+ *     spec  ->                       connects, prepares          (workload_spec, session_spec)
+ *           <- ready                 every client connected, or error
+ *     go    ->                       drives
+ *           <- second*               one a second: phase, throughput, p99
+ *           <- result | error        and ends
+ */
+#ifndef SWEEPER_LOAD_LOAD_H
+#define SWEEPER_LOAD_LOAD_H
+
+#include "backends/backend.h"
+#include "sweeper/base/wire.h"
+#include "sweeper/stats/histogram.h"
+
+/* A named metric that a command's output is searched for. */
+struct load_metric_spec {
+    const char *name;   /* "throughput_per_s" or the user's own */
+    const char *regex;  /* POSIX extended, first group is the number */
+    const char *better; /* "higher" | "lower" */
+};
+
+/* Every workload key of the sweep file; the rows that name them stand in sweeper/sweepfile.def.
+ * Times in milliseconds. */
+struct workload_spec {
+    const char *kind; /* "oltp", "command" */
+    int64_t clients;
+    int64_t threads; /* event-loop threads of the worker; 0: one per CPU, at most clients */
+    double rate_per_s; /* 0: closed loop */
+    int64_t warm_up_ms;
+    int64_t measure_ms;
+    int64_t drain_ms; /* how long unfinished transactions may take after the window */
+    int64_t prepare_timeout_ms; /* prepare, reset, check and cleanup */
+    int64_t seed;
+    double error_budget_pct; /* failed transactions above this share fail the trial */
+    const char *reset; /* "none" "reload" "snapshot" "command" "default" */
+    const char *const *reset_command;
+    /* oltp */
+    const char *mix; /* read_only read_write write_only point_select update_index
+                        update_non_index insert delete */
+    int64_t tables;
+    int64_t rows; /* per table */
+    int64_t range_size;
+    const char *distribution; /* "uniform" "gaussian" "pareto" "zipfian" "special" */
+    bool skip_trx;
+    bool prepared;
+    /* command */
+    const char *const *command; /* argv; "{clients}", "{measure_s}", "{warm_up_s}", "{seed}" and any
+                                   other workload key in braces are replaced */
+    const char *preset; /* "sysbench" "pgbench" "time" "none" */
+    struct load_metric_spec *metrics;
+    size_t metric_count;
+    const char *const *expect; /* lines (regular expressions) that must stand in the output */
+};
+
+enum load_operation { LOAD_PREPARE, LOAD_RESET, LOAD_DRIVE, LOAD_CHECK, LOAD_CLEANUP };
+
+/* Everything a worker must know. */
+struct load_job {
+    enum load_operation operation;
+    struct workload_spec workload;
+    const char *backend; /* name; NULL for command workloads without a database */
+    struct session_spec session;
+};
+
+enum load_frame {
+    LOAD_FRAME_HELLO = 1, /* version string, both ways first */
+    LOAD_FRAME_JOB,
+    LOAD_FRAME_READY,     /* u32 clients connected */
+    LOAD_FRAME_GO,
+    LOAD_FRAME_SECOND,    /* struct load_second */
+    LOAD_FRAME_PROGRESS,  /* string: "loading sbtest1: 40 %" */
+    LOAD_FRAME_RESULT,    /* struct load_result */
+    LOAD_FRAME_ERROR      /* struct err */
+};
+
+enum load_phase { LOAD_PHASE_WARM_UP, LOAD_PHASE_MEASURE, LOAD_PHASE_DRAIN };
+
+struct load_second {
+    enum load_phase phase;
+    uint32_t index; /* seconds since the phase began */
+    double throughput_per_s;
+    double p99_ms;
+    uint64_t error_count;
+};
+
+/* One row of the per-statement table. */
+struct load_statement {
+    const char *transaction; /* "read_only" */
+    const char *statement;   /* "point_select" */
+    uint64_t error_count;
+    struct histogram *latency; /* count, sum, min and max are the table's columns */
+};
+
+struct load_transaction {
+    const char *name;
+    uint64_t error_count; /* ended in an error that was not retried away */
+    uint64_t retry_count; /* tries beyond the first */
+    struct histogram *latency; /* spans all tries; completions inside the window only */
+};
+
+struct load_error_row { /* errors are data */
+    const char *transaction;
+    const char *code; /* SQLSTATE, errno or exit status */
+    const char *text; /* of the first one */
+    uint64_t count;
+};
+
+struct load_metric {
+    const char *name;
+    double value;
+    const char *better;
+};
+
+struct load_result {
+    int64_t warm_up_ns;  /* as it was */
+    int64_t measured_ns; /* actual window: what divides */
+    uint32_t client_count;
+    struct load_transaction *transactions;
+    size_t transaction_count;
+    struct load_statement *statements;
+    size_t statement_count;
+    struct load_error_row *errors;
+    size_t error_row_count;
+    struct load_second *seconds; /* of the measure window */
+    size_t second_count;
+    uint64_t unfinished_count;   /* under way when the window closed and not done by its drain */
+    double driver_cpu_s;         /* of the worker, in the window */
+    double p99_lag_ms;           /* scheduling lag of the worker's clock thread */
+    struct load_metric *metrics; /* of command workloads, else throughput_per_s etc. */
+    size_t metric_count;
+    const char *output;          /* of a command, tail; else "" */
+    const char *distribution;    /* as driven */
+};
+
+/* Encoders for the frames (sweeper/load/frames.c); a decoder treats its bytes as hostile and
+ * copies into the arena. */
+bool load_job_encode(const struct load_job *job, struct text *out, struct err *err) MUST_USE;
+bool load_job_decode(struct bytes frame, struct arena *arena, struct load_job *out,
+                     struct err *err) MUST_USE;
+bool load_result_encode(const struct load_result *result, struct text *out,
+                        struct err *err) MUST_USE;
+bool load_result_decode(struct bytes frame, struct arena *arena, struct load_result *out,
+                        struct err *err) MUST_USE;
+void load_second_encode(const struct load_second *second, struct text *out);
+bool load_second_decode(struct bytes frame, struct load_second *out) MUST_USE;
+
+/* The worker's whole life on two descriptors; the exit status of its process. */
+int load_worker_main(int input, int output);
+
+/* ---- the parent's side ---- */
+struct load_progress {
+    void *context;
+    /* Called as frames arrive; any may be NULL. */
+    void (*second)(void *context, const struct load_second *second);
+    void (*note)(void *context, const char *text);
+};
+
+/* A worker under way on a host; its program is `program` (argv[0]; NULL: this executable). */
+struct load_worker;
+bool load_worker_open(struct host *host, const char *program, const struct load_job *job,
+                      int64_t deadline, struct load_worker **out, struct err *err) MUST_USE;
+/* Waits for ready: every client connected and prepared. */
+bool load_worker_ready(struct load_worker *worker, int64_t deadline,
+                       const struct load_progress *progress, struct err *err) MUST_USE;
+/* Says go and waits for the result until the deadline; a stop request (stop.h) ends it with err
+ * `stopped`. `out` may be NULL for operations without a result. */
+bool load_worker_finish(struct load_worker *worker, int64_t deadline,
+                        const struct load_progress *progress, struct arena *arena,
+                        struct load_result *out, struct err *err) MUST_USE;
+/* Ends the worker's process group if it still lives. NULL is fine. */
+void load_worker_close(struct load_worker *worker);
+/* open, ready, go, result, close in one: prepare, reset, check, cleanup and simple drives. */
+bool load_run(struct host *host, const char *program, const struct load_job *job,
+              int64_t deadline, const struct load_progress *progress, struct arena *arena,
+              struct load_result *out, struct err *err) MUST_USE;
+
+/* How long a drive may take in all before its parent ends it: connect + warm-up + measure + drain
+ * + margin, in milliseconds. */
+int64_t load_drive_limit_ms(const struct workload_spec *workload);
+
+/* The metrics that a result gives, by name: throughput_per_s, p50_ms, p95_ms, p99_ms, p999_ms,
+ * max_ms, mean_ms, tpm, spm, elapsed_s, error_pct and the named ones. In the arena. */
+bool load_result_metrics(const struct load_result *result, struct arena *arena,
+                         struct load_metric **out, size_t *out_count, struct err *err) MUST_USE;
+
+/* True when the workload changes the data, so that a reset is due before each trial. */
+bool workload_writes(const struct workload_spec *workload);
+/* Checks the spec as far as it can be without a server ("mix" known, clients >= 1, ...). PLAN. */
+bool workload_check_spec(const struct workload_spec *workload, struct err *err) MUST_USE;
+/* The statement and transaction names that a kind can produce are data of its folder; these are
+ * the kinds: "oltp", "command". */
+const char *workload_nearest_kind(const char *name);
+bool workload_kind_exists(const char *name);
+
+#endif
