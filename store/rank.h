@@ -7,6 +7,7 @@
 
 #include "knobs/rule.h"
 #include "store/store.h"
+#include "sweeper/base/text.h"
 
 struct rank_options {
     int64_t sweep_id;    /* 0: the newest */

@@ -7,6 +7,7 @@
 #define STORE_VIEWS_H
 
 #include "store/store.h"
+#include "sweeper/base/text.h"
 
 /* Everything about one trial. The text form prints the per-statement table (name, total, min,
  * max, avg, num; seconds with six decimals), a totals row and the line of time, total

@@ -1,0 +1,74 @@
+/*
+ * A strategy: which point is measured next. `next` is pure and deterministic given its seed: all
+ * it knows is the history (running trials among it) and the budget, so that a sweep resumes from
+ * the store alone. It chooses points, never conditions: a chosen point is measured in each.
+ */
+#ifndef SWEEPER_SEARCH_STRATEGY_H
+#define SWEEPER_SEARCH_STRATEGY_H
+
+#include "knobs/grid.h"
+
+enum purpose { PURPOSE_EXPLORE, PURPOSE_REPEAT, PURPOSE_CONFIRM, PURPOSE_BASELINE };
+const char *purpose_name(enum purpose purpose); /* "explore" "repeat" "confirm" "baseline" */
+bool purpose_parse(const char *name, enum purpose *out) MUST_USE;
+
+struct strategy_spec {
+    const char *kind; /* "grid" "random" "auto" */
+    int64_t seed;
+    int64_t budget_trials; /* over all calls; 0: none */
+    int64_t budget_ms;     /* over all calls; 0: none */
+    int64_t repeats;       /* trials of each point, >= 1 */
+};
+
+enum trial_state { TRIAL_RUNNING, TRIAL_DONE, TRIAL_FAILED, TRIAL_VOID };
+
+/* One trial as strategies see it; oldest first. VOID trials (interrupted, dropped, target
+ * trouble) took time and measured nothing. */
+struct past_trial {
+    size_t point;     /* index into grid.points; SIZE_MAX: not in this grid any more */
+    size_t condition; /* index into grid.conditions; SIZE_MAX likewise */
+    int64_t call_id;
+    enum purpose purpose;
+    enum trial_state state;
+    double value; /* of rank.by; NAN where there is none */
+    bool higher_is_better;
+    int64_t elapsed_ms;
+};
+
+struct history {
+    const struct past_trial *trials;
+    size_t count;
+    int64_t call_id; /* of this call */
+};
+
+struct proposal {
+    bool done;
+    size_t point;
+    size_t condition;
+    enum purpose purpose;
+};
+
+struct strategy {
+    const char *name;
+    const char *sentence;
+    bool (*next)(const struct strategy_spec *spec, const struct grid *grid,
+                 const struct history *history, struct arena *scratch, struct proposal *out,
+                 struct err *err);
+};
+
+extern const struct strategy *const strategies[];
+extern const size_t strategy_count;
+const struct strategy *strategy_find(const char *name);
+const char *strategy_nearest(const char *name);
+
+/* Calls the strategy after what is common to all: the baseline first in each call and condition,
+ * again at least every tenth trial, and at the end; the budget. */
+bool strategy_next(const struct strategy_spec *spec, const struct grid *grid,
+                   const struct history *history, struct arena *scratch, struct proposal *out,
+                   struct err *err) MUST_USE;
+
+/* How many trials are still to come as far as can be told (for the ETA); includes baselines. */
+int64_t strategy_remaining(const struct strategy_spec *spec, const struct grid *grid,
+                           const struct history *history);
+
+#endif

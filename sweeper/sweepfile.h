@@ -1,0 +1,143 @@
+/*
+ * The sweep file: libconfig text -> struct sweep. Every key stands once in sweepfile.def with its
+ * type, unit, range, default and sentence; an unknown key, a duplicate, a number that libconfig
+ * would misread, a wrong unit: exit 2 with FILE:LINE, what, and the nearest known name.
+ */
+#ifndef SWEEPER_SWEEPFILE_H
+#define SWEEPER_SWEEPFILE_H
+
+#include "backends/backend.h"
+#include "knobs/grid.h"
+#include "sweeper/host/host.h"
+#include "sweeper/load/load.h"
+#include "sweeper/search/strategy.h"
+
+struct between_spec {
+    const char *restart; /* "always" | "when-needed" */
+    bool drop_caches;
+    bool prewarm;
+    int64_t settle_ms;
+};
+
+struct rank_spec {
+    const char *by;
+    const char *under; /* "" none */
+    int64_t repeats;
+    double confidence;
+    const char *across;     /* "each" | "geomean" */
+    const char *durability; /* "baseline" | "any" */
+    const char *better;     /* "higher" | "lower": of `by` */
+};
+
+struct guard_spec {
+    const char *memory; /* expression, or "off" */
+};
+
+struct label {
+    const char *name;
+    const char *value;
+};
+
+struct sweep {
+    const char *path;      /* of the sweep file */
+    const char *file_text; /* as read */
+    const char *name;
+    const char *store_path;
+    struct host_spec host;
+    bool has_host;
+    struct target_spec target;
+    const struct backend *backend;
+    struct workload_spec workload;
+    struct between_spec between;
+    struct strategy_spec strategy;
+    struct rank_spec rank;
+    struct guard_spec guard;
+    const char *const *notify; /* argv or NULL */
+    bool baseline;
+    struct label *labels;
+    size_t label_count;
+
+    /* Axes as written: values stay text until the knobs' rows are completed by the probe. */
+    struct sweep_axis *axes;
+    size_t axis_count;
+    struct sweep_choice *exact;
+    size_t exact_count;
+    struct sweep_rule *rules;
+    size_t rule_count;
+};
+
+struct sweep_assignment {
+    const char *name;
+    const char *text; /* value as written, numbers as their exact text */
+    int line;
+};
+struct sweep_choice {
+    struct sweep_assignment *assignments;
+    size_t count;
+    int line;
+};
+struct sweep_axis {
+    enum swept_kind kind;
+    const char *name; /* NULL where choices set several knobs */
+    struct sweep_choice *choices; /* NULL for a range */
+    size_t choice_count;
+    const char *from; /* range */
+    const char *to;
+    int64_t steps;
+    bool log_scale;
+    const char *type; /* explicit type and unit for a knob that no catalogue knows */
+    const char *unit;
+    int line;
+};
+struct sweep_rule {
+    const char *text;
+    int line;
+};
+
+/* Reads and checks the file as far as it can be checked without a server. Paths are resolved
+ * relative to the file. Secrets (password_env, password_file) are resolved into
+ * target.password. Errors: sweep_file, number, knob_unknown, unsupported (class PLAN). */
+bool sweepfile_read(const char *path, struct arena *arena, struct sweep *out,
+                    struct err *err) MUST_USE;
+
+/* Builds the grid from the axes with the rows of knobs to use. `rows[i]` belongs to
+ * `names[i]`; NULL rows: the first pass, which takes rows from the catalogue (errors name
+ * FILE:LINE and the nearest known name). Every value is parsed against its row. */
+struct sweep_knob_row {
+    const char *name;
+    const struct knob *knob;
+};
+bool sweepfile_grid(const struct sweep *sweep, const struct sweep_knob_row *rows,
+                    size_t row_count, const struct value_facts *facts, struct arena *arena,
+                    struct grid *out, struct err *err) MUST_USE;
+
+/* A workload key by its sweep-file name ("clients", "measure"), from text with units, checked
+ * against its row in sweepfile.def: for workload axes, for `load --clients`. The nearest known
+ * name in the hint. */
+bool workload_set(struct workload_spec *workload, const char *key, const char *text,
+                  struct arena *arena, struct err *err) MUST_USE;
+/* All workload keys with their defaults. */
+bool workload_defaults(struct workload_spec *workload, struct arena *arena,
+                       struct err *err) MUST_USE;
+/* The knob row that stands for a workload key as an axis ("clients": integer, >= 1); NULL none. */
+const struct knob *workload_knob(const char *key);
+/* Every workload setting as one JSON object. */
+bool workload_json(const struct workload_spec *workload, struct text *out) MUST_USE;
+
+/* The rows of sweepfile.def, for help, the manual and `load` options. */
+struct sweepfile_key {
+    const char *section; /* "" top level, "target", "workload", ... */
+    const char *key;
+    const char *type;    /* "text", "integer", "duration", "bool", "argv", "real", "size" … */
+    const char *fallback; /* default as text; "" none */
+    const char *range;   /* "1..100000", "a|b|c", "" */
+    const char *sentence;
+};
+const struct sweepfile_key *sweepfile_keys(size_t *out_count);
+
+/* What may not change between two runs without --fresh, one "key = value" line each: target,
+ * backend, workload (less its swept keys) and windows. */
+bool sweepfile_plan_text(const struct sweep *sweep, struct arena *arena, const char **out,
+                         struct err *err) MUST_USE;
+
+#endif
