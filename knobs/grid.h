@@ -80,22 +80,28 @@ struct grid {
 
 #define GRID_LIMIT_CELLS 10000000
 
-/* Finds or adds the swept setting. SIZE_MAX where memory ends. grid->swept must have room:
- * capacity is the caller's (swept arrays are sized by the sweep file parser). */
+/* The index of the swept setting of that name (ASCII case ignored), or SIZE_MAX. */
 size_t grid_swept_find(const struct grid *grid, const char *name);
 
 /* A range axis' values: from, to, steps (>= 2), linear or log. Values are computed in double and
  * rounded half away from zero to a whole canonical unit for integer knobs (to a multiple of
- * knob->bare where bare > 1); both ends are exact; values that become equal after rounding
- * appear once. Errors: knob_value (log with a bound <= 0, ends equal, out of range). */
+ * knob->bare where |bare| > 1), and to 12 significant digits for real ones; both ends are exact;
+ * values that become equal after rounding appear once. `from` may be the larger end. Errors:
+ * number, knob_value (log with a bound <= 0, ends equal, out of range, a special as an end, a
+ * knob without numbers). */
 bool grid_range(const struct knob *knob, const char *from, const char *to, int64_t steps,
                 bool log_scale, const struct value_facts *facts, struct arena *arena,
                 struct value **out, size_t *out_count, struct err *err) MUST_USE;
 
 /* Builds points, conditions and kept cells. `baseline_values[swept_count]` are the values as found
  * (kind BASELINE where unknown): BASELINE values in rules and the guard stand for them.
- * `guard_bytes`: cells whose KNOB_MEMORY_ONCE knobs sum above it are pruned; 0 = no guard.
- * The baseline is never pruned. Errors: grid (empty axis, everything pruned, too large), rule. */
+ * Rules may name swept settings, host.memory and host.cpus; a cell for which a rule's truth is
+ * unknown (an "unset" or unknown value) is kept. Without knob or host axes the product is empty:
+ * then the baseline and the exact points are all there is. A point that spells out the values as
+ * found is not the baseline: point keys must not depend on what was found.
+ * `guard_bytes`: cells whose swept KNOB_MEMORY_ONCE knobs sum above it are pruned; 0 = no guard.
+ * The baseline is never pruned. Errors: grid (empty axis, a setting on two axes, a workload
+ * setting in an exact point, everything but the baseline pruned, too large), rule. */
 bool grid_build(struct grid *grid, const struct value *baseline_values,
                 const struct value_facts *facts, int64_t guard_bytes, struct arena *arena,
                 struct err *err) MUST_USE;
@@ -103,7 +109,8 @@ bool grid_build(struct grid *grid, const struct value *baseline_values,
 /* A cell's value of one swept setting: the condition's for workload settings, else the point's. */
 const struct value *grid_value(const struct grid *grid, size_t point, size_t condition,
                                size_t swept);
-/* True when every knob with a durability order is at least as durable as the baseline. */
+/* True when every knob with a durability order is at least as durable as the baseline. Where the
+ * baseline's value is not known, only the most durable value and BASELINE are. */
 bool grid_point_durable(const struct grid *grid, const struct value *point_values,
                         const struct value *baseline_values);
 

@@ -26,11 +26,18 @@ struct knob {
     const char *name;
     enum knob_type type;
     enum unit unit;     /* canonical unit of its values */
-    int64_t bare;       /* canonical units that a bare number counts: 8192 for 8 kB pages, 1 */
+    /* Canonical units that a bare number counts: 8192 for 8 kB pages, 1 for none. Negative where
+     * only negative bare numbers have a size: -1024 for SQLite's cache_size, whose -2000 is
+     * 2000 KiB. Rendering is canonical / bare either way. */
+    int64_t bare;
     double min;         /* canonical; -INFINITY none */
     double max;         /* canonical; INFINITY none */
-    const char *specials; /* values outside min..max that mean something: "-1|0"; "" none */
-    const char *choices; /* enums: "a|b|c"; "" otherwise */
+    const char *specials; /* values outside min..max that mean something: "-1|0", never scaled
+                             by bare; "" none */
+    /* Enums: "a|b|c"; further spellings of one choice follow it after commas, "OFF,0|FULL,2".
+     * Integers: the only canonical values allowed, "512|1024", where not every value between
+     * min and max is. "" otherwise. */
+    const char *choices;
     enum knob_apply apply;
     enum knob_memory memory;
     /* From the most durable value to the least, "on,remote_apply|local|off"; values between bars
@@ -48,7 +55,13 @@ const char *knob_apply_name(enum knob_apply apply); /* "reload", "restart", "ses
 
 /* The row of that name (ASCII case ignored), or NULL. */
 const struct knob *knob_find(const struct knob *knobs, size_t count, const char *name);
-/* The nearest known name, or NULL. */
+/* The nearest known name, or NULL where none is near enough to propose (as text_nearest). */
 const char *knob_nearest(const struct knob *knobs, size_t count, const char *name);
+
+/* The next piece of a row's list ("a|b|c" by '|', "a,b" by ','); *rest starts as the list and
+ * moves behind the piece. False at the end; an empty list has no piece. */
+bool knob_list_next(struct bytes *rest, char separator, struct bytes *out);
+/* The whole list, to start knob_list_next with. */
+struct bytes knob_list(const char *list);
 
 #endif

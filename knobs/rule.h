@@ -7,9 +7,14 @@
  *   sum    = product { ("+" | "-") product }
  *   product = unary { ("*" | "/") unary }  unary = "-" unary | primary
  *   primary = number [unit] | name | "string" | 'string' | "(" or ")" | "true" | "false"
- * Names hold letters, digits, _ . [ ] = $ and, inside brackets, anything but ]. Numbers carry the
- * suffixes of units.h (a size is in bytes, a duration in microseconds, % divides by 100).
- * `||` `&&` `!` are accepted for or, and, not. Depth at most 64.
+ * Names hold letters, digits, _ . $ and, inside brackets, anything but ]:
+ * BUFFERPOOL[size=2k].lrus. Numbers carry the suffixes of units.h (a size is in bytes, a duration
+ * in microseconds, % divides by 100); a lone "m" is refused, as it could be mebibytes or minutes.
+ * `||` `&&` `!` are accepted for or, and, not. Depth at most 64, length at most 4096 bytes.
+ *
+ * Numbers compare with numbers, texts with texts (== and != only, ASCII case ignored), truths with
+ * truths, 0 and 1, and words such as "on". A left operand that decides `and` or `or` spares the
+ * right one. A cell whose rule is unknown is kept: a rule prunes only what it knows to be wrong.
  */
 #ifndef KNOBS_RULE_H
 #define KNOBS_RULE_H
@@ -17,6 +22,9 @@
 #include "sweeper/base/arena.h"
 #include "sweeper/base/err.h"
 #include "sweeper/base/units.h"
+
+#define RULE_LIMIT_DEPTH 64
+#define RULE_LIMIT_BYTES 4096
 
 struct rule; /* parsed, immutable, in an arena */
 
@@ -46,7 +54,7 @@ bool rule_names(const struct rule *rule,
  * number, division by zero, not a truth). */
 bool rule_truth(const struct rule *rule, rule_lookup lookup, void *context, int *out,
                 struct err *err) MUST_USE;
-/* Evaluates to a number ("0.9 * host.memory"). Errors: rule. */
+/* Evaluates to a number ("0.9 * host.memory"). Errors: rule (also where the number is unknown). */
 bool rule_number(const struct rule *rule, rule_lookup lookup, void *context, double *out,
                  struct err *err) MUST_USE;
 

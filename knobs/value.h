@@ -40,7 +40,10 @@ struct value_facts {
 /* Parses `text` as a value of the knob: "unset", "baseline", "N% of host.memory",
  * "N% of host.cpus", or a literal of the knob's type with units; checks range, specials and
  * choices. Rounds "N% of" down to a whole canonical unit of the knob (to a multiple of knob->bare
- * where bare > 1). Errors: number, knob_value. Text values may hold no control characters. */
+ * where |bare| > 1). Blanks around anything but text are ignored. Enums take the catalogue's
+ * spelling in any case and, where they have on or off, the words of value_truth_word. Errors:
+ * number, knob_value. Text values may hold no control characters, and neither "unset" nor
+ * "baseline" can be a text. facts may be NULL: nothing known. */
 bool value_parse(const struct knob *knob, const char *text, const struct value_facts *facts,
                  struct arena *arena, struct value *out, struct err *err) MUST_USE;
 
@@ -52,14 +55,21 @@ bool value_equal(const struct knob *knob, const struct value *a, const struct va
 bool value_number(const struct value *value, double *out);
 
 /* Canonical text, the same for equal values: "8589934592", "0.5", "on", "unset", "baseline".
- * Used in keys and in the store's `canonical` columns. NULL where memory ends. */
+ * Reals are written with at most 12 significant digits, so that 0.1 + 0.2 is "0.3". Used in keys and in the store's `canonical` columns. NULL where memory ends. */
 const char *value_canonical(const struct knob *knob, const struct value *value,
                             struct arena *arena);
 /* For people: with units ("8G", "90s"), "unset", "baseline". NULL where memory ends. */
 const char *value_display(const struct knob *knob, const struct value *value,
                           struct arena *arena);
 
-/* Rank of the value in knob->durability, 0 = most durable; 0 too where the knob has none. */
+/* Rank of the value in knob->durability, 0 = most durable; 0 too where the knob has none and for
+ * BASELINE. What the order does not name, UNSET among it (the server's default is not known
+ * here), ranks as its "*", or behind everything where it has none. */
 int value_durability(const struct knob *knob, const struct value *value);
+
+/* To the 12 significant digits of the canonical text. */
+double value_round_real(double real);
+/* "on", "true", "yes", "1" and "off", "false", "no", "0" in any case; false for other words. */
+bool value_truth_word(const char *word, bool *out);
 
 #endif

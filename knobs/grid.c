@@ -1,0 +1,713 @@
+/*
+ * From axes to the cells that are measured: ranges, the product, duplicates, rules, memory guard.
+ *
+ * Everything is built before the night begins and nothing changes afterwards. Point keys name only
+ * what a point sets, so that a point keeps its key, and its finished trials, when the sweep file
+ * grows another axis.
+ */
+#include "knobs/grid.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweeper/base/text.h"
+
+size_t grid_swept_find(const struct grid *grid, const char *name)
+{
+    for (size_t i = 0; i < grid->swept_count; i++) {
+        if (text_equal_nocase(grid->swept[i].knob->name, name))
+            return i;
+    }
+    return SIZE_MAX;
+}
+
+/* --- ranges --- */
+
+struct range {
+    const struct knob *knob;
+    struct value from;
+    struct value to;
+    double first;
+    double last;
+    int64_t steps;
+    bool log_scale;
+};
+
+static bool range_end(const struct knob *knob, const char *text, const struct value_facts *facts,
+                      struct arena *arena, struct value *out, double *out_number, struct err *err)
+{
+    if (!value_parse(knob, text, facts, arena, out, err))
+        return false;
+    if (!value_number(out, out_number) || knob->type == KNOB_BOOL)
+        return err_set(err, ERR_CODE_knob_value, "%s: '%.80s' cannot end a range", knob->name,
+                       text);
+    if (*out_number < knob->min || *out_number > knob->max)
+        return err_set(err, ERR_CODE_knob_value, "%s: the special value %.80s cannot end a range",
+                       knob->name, text);
+    return true;
+}
+
+static bool check_range(const struct range *range, struct err *err)
+{
+    const char *name = range->knob->name;
+    if (range->steps < 2 || range->steps > GRID_LIMIT_CELLS)
+        return err_set(err, ERR_CODE_knob_value, "%s: a range needs 2 .. %d steps", name,
+                       GRID_LIMIT_CELLS);
+    if (range->first == range->last)
+        return err_set(err, ERR_CODE_knob_value, "%s: both ends of the range are %.80s", name,
+                       range->from.asked);
+    if (range->log_scale && (range->first <= 0 || range->last <= 0)) {
+        err_set(err, ERR_CODE_knob_value, "%s: a log range needs ends above 0", name);
+        return err_hint(err, "list 0 as a value of its own, or use scale = \"linear\"");
+    }
+    return true;
+}
+
+/* The i-th value between the ends, rounded as the knob counts, never beyond an end. */
+static struct value range_step(const struct range *range, int64_t i)
+{
+    double part = (double)i / (double)(range->steps - 1);
+    double low = fmin(range->first, range->last);
+    double high = fmax(range->first, range->last);
+    double number = range->log_scale ? range->first * pow(range->last / range->first, part)
+                                     : range->first * (1 - part) + range->last * part;
+    if (range->knob->type == KNOB_REAL) {
+        number = fmin(fmax(value_round_real(number), low), high);
+        return (struct value){.kind = VALUE_REAL, .real = number};
+    }
+    int64_t step = llabs(range->knob->bare) > 1 ? llabs(range->knob->bare) : 1;
+    number = round(number / (double)step) * (double)step;
+    if (number <= low || number >= high)
+        return (number <= low) == (range->first < range->last) ? range->from : range->to;
+    return (struct value){.kind = VALUE_INTEGER, .integer = (int64_t)number};
+}
+
+/* A step between the ends is asked in words that would read back as the same value, and is
+ * checked like them: an integer with choices has holes. */
+static bool finish_step(const struct range *range, struct arena *arena, struct value *step,
+                        struct err *err)
+{
+    if (step->asked != NULL)
+        return true;
+    struct value checked;
+    const char *text = value_display(range->knob, step, arena);
+    if (text == NULL)
+        return err_memory(err);
+    if (!value_parse(range->knob, text, NULL, arena, &checked, err))
+        return err_while(err, "computing a range");
+    step->asked = text;
+    return true;
+}
+
+static bool fill_range(const struct range *range, struct arena *arena, struct value *values,
+                       size_t *out_count, struct err *err)
+{
+    size_t count = 0;
+    for (int64_t i = 0; i < range->steps; i++) {
+        struct value step = i == 0                  ? range->from
+                            : i == range->steps - 1 ? range->to
+                                                    : range_step(range, i);
+        if (count > 0 && value_equal(range->knob, &values[count - 1], &step))
+            continue;
+        if (!finish_step(range, arena, &step, err))
+            return false;
+        values[count++] = step;
+    }
+    *out_count = count;
+    return true;
+}
+
+bool grid_range(const struct knob *knob, const char *from, const char *to, int64_t steps,
+                bool log_scale, const struct value_facts *facts, struct arena *arena,
+                struct value **out, size_t *out_count, struct err *err)
+{
+    struct range range = {.knob = knob, .steps = steps, .log_scale = log_scale};
+    if (!range_end(knob, from, facts, arena, &range.from, &range.first, err) ||
+        !range_end(knob, to, facts, arena, &range.to, &range.last, err) ||
+        !check_range(&range, err))
+        return false;
+    *out = ARENA_ARRAY(arena, struct value, (size_t)steps);
+    return *out == NULL ? err_memory(err) : fill_range(&range, arena, *out, out_count, err);
+}
+
+/* --- what is swept --- */
+
+static const char *swept_name(const struct grid *grid, size_t swept)
+{
+    return grid->swept[swept].knob->name;
+}
+
+static bool is_condition(const struct grid *grid, size_t swept)
+{
+    return grid->swept[swept].kind == SWEPT_WORKLOAD;
+}
+
+/* Marks what the axis sets with the axis' number + 1: a setting on two axes would silently take
+ * the value of the later one. */
+static bool claim_settings(const struct grid *grid, size_t axis_index, size_t *owners,
+                           struct err *err)
+{
+    const struct axis *axis = &grid->axes[axis_index];
+    for (size_t c = 0; c < axis->choice_count; c++) {
+        for (size_t s = 0; s < axis->choices[c].set_count; s++) {
+            size_t swept = axis->choices[c].sets[s].swept;
+            assert(swept < grid->swept_count);
+            if (owners[swept] != 0 && owners[swept] != axis_index + 1)
+                return err_set(err, ERR_CODE_grid,
+                               "axis '%.120s' (line %d): '%.120s' is already set "
+                               "by axis '%.120s'",
+                               axis->name, axis->line, swept_name(grid, swept),
+                               grid->axes[owners[swept] - 1].name);
+            owners[swept] = axis_index + 1;
+        }
+    }
+    return true;
+}
+
+static bool check_axes(const struct grid *grid, struct arena *arena, struct err *err)
+{
+    size_t *owners = ARENA_ARRAY(arena, size_t, grid->swept_count);
+    if (owners == NULL)
+        return err_memory(err);
+    for (size_t i = 0; i < grid->axis_count; i++) {
+        if (grid->axes[i].choice_count == 0)
+            return err_set(err, ERR_CODE_grid, "axis '%.120s' (line %d) has no values",
+                           grid->axes[i].name, grid->axes[i].line);
+        if (!claim_settings(grid, i, owners, err))
+            return false;
+    }
+    return true;
+}
+
+static bool check_exact(const struct grid *grid, struct err *err)
+{
+    for (size_t i = 0; i < grid->exact_count; i++) {
+        for (size_t s = 0; s < grid->exact[i].set_count; s++) {
+            size_t swept = grid->exact[i].sets[s].swept;
+            assert(swept < grid->swept_count);
+            if (is_condition(grid, swept)) {
+                err_set(err, ERR_CODE_grid, "exact point %zu sets the workload setting '%.120s'",
+                        i + 1, swept_name(grid, swept));
+                return err_hint(err, "vary workload settings in axes.workload");
+            }
+        }
+    }
+    return true;
+}
+
+/* --- building points and conditions --- */
+
+#define KEY_LIMIT_BYTES ((size_t)16 * 1024 * 1024)
+
+/* The keys seen so far: open addressing, never more than half full. */
+struct key_set {
+    const char **slots;
+    size_t mask;
+};
+
+struct builder {
+    struct grid *grid;
+    struct arena *arena;
+    struct err *err;
+    struct key_set seen;
+    size_t point_capacity;
+    size_t condition_capacity;
+};
+
+static bool key_set_open(struct key_set *set, size_t capacity, struct arena *arena, struct err *err)
+{
+    size_t size = 16;
+    while (size < 2 * capacity)
+        size *= 2;
+    set->slots = ARENA_ARRAY(arena, const char *, size);
+    set->mask = size - 1;
+    return set->slots != NULL || err_memory(err);
+}
+
+/* The slot that holds the key, or the free one where it belongs. FNV-1a. */
+static const char **key_set_slot(const struct key_set *set, const char *key)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (const unsigned char *byte = (const unsigned char *)key; *byte != '\0'; byte++)
+        hash = (hash ^ *byte) * UINT64_C(1099511628211);
+    size_t slot = (size_t)(hash ^ (hash >> 32)) & set->mask;
+    while (set->slots[slot] != NULL && strcmp(set->slots[slot], key) != 0)
+        slot = (slot + 1) & set->mask;
+    return &set->slots[slot];
+}
+
+/* Values of text knobs may hold the key's own separators. */
+static void add_escaped(struct text *key, const char *value)
+{
+    for (; *value != '\0'; value++) {
+        if (*value == ';' || *value == '\\')
+            text_add_char(key, '\\');
+        text_add_char(key, *value);
+    }
+}
+
+/* NULL where memory ends. */
+static const char *values_key(const struct grid *grid, const struct value *values,
+                              struct arena *arena)
+{
+    struct text key;
+    text_open(&key, arena);
+    for (size_t i = 0; i < grid->swept_count; i++) {
+        if (values[i].kind == VALUE_BASELINE)
+            continue;
+        const char *canonical = value_canonical(grid->swept[i].knob, &values[i], arena);
+        if (canonical == NULL)
+            return NULL;
+        text_addf(&key, "%s%s=", key.size > 0 ? ";" : "", swept_name(grid, i));
+        add_escaped(&key, canonical);
+    }
+    return text_done(&key);
+}
+
+/* Keeps the key of values that were not there before; *out is NULL for a duplicate. */
+static bool keep_key(struct builder *builder, const struct value *values, const char **out)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    arena_open(&scratch, KEY_LIMIT_BYTES);
+    const char *key = values_key(builder->grid, values, &scratch);
+    if (key == NULL)
+        return err_memory(builder->err);
+    const char **slot = key_set_slot(&builder->seen, key);
+    *out = NULL;
+    if (*slot != NULL)
+        return true;
+    *out = arena_strdup(builder->arena, key);
+    *slot = *out;
+    return *out != NULL || err_memory(builder->err);
+}
+
+/* As keep_key, with a copy of the values. */
+static bool keep_new(struct builder *builder, const struct value *values, const char **out_key,
+                     struct value **out_values)
+{
+    size_t count = builder->grid->swept_count;
+    if (!keep_key(builder, values, out_key))
+        return false;
+    if (*out_key == NULL)
+        return true;
+    *out_values = ARENA_ARRAY(builder->arena, struct value, count);
+    if (*out_values == NULL)
+        return err_memory(builder->err);
+    if (count > 0)
+        memcpy(*out_values, values, count * sizeof(*values));
+    return true;
+}
+
+static bool add_point(struct builder *builder, const struct value *values)
+{
+    struct grid *grid = builder->grid;
+    struct point point = {0};
+    if (!keep_new(builder, values, &point.key, &point.values))
+        return false;
+    if (point.key == NULL)
+        return true;
+    assert(grid->point_count < builder->point_capacity);
+    point.baseline = point.key[0] == '\0';
+    grid->points[grid->point_count++] = point;
+    return true;
+}
+
+static bool add_condition(struct builder *builder, const struct value *values)
+{
+    struct grid *grid = builder->grid;
+    struct condition condition = {0};
+    if (!keep_new(builder, values, &condition.key, &condition.values))
+        return false;
+    if (condition.key == NULL)
+        return true;
+    assert(grid->condition_count < builder->condition_capacity);
+    grid->conditions[grid->condition_count++] = condition;
+    return true;
+}
+
+static void apply_choice(const struct axis_choice *choice, struct value *values)
+{
+    for (size_t i = 0; i < choice->set_count; i++)
+        values[choice->sets[i].swept] = choice->sets[i].value;
+}
+
+static void clear_values(const struct grid *grid, struct value *values)
+{
+    for (size_t i = 0; i < grid->swept_count; i++)
+        values[i] = (struct value){.kind = VALUE_BASELINE, .asked = "baseline"};
+}
+
+/* Whether the axis belongs to the product of conditions or to that of points. */
+static bool in_product(const struct axis *axis, bool conditions)
+{
+    return (axis->kind == SWEPT_WORKLOAD) == conditions;
+}
+
+/* Turns the odometer, its last digit fastest; false after the last combination. */
+static bool turn(const struct grid *grid, bool conditions, size_t *digits)
+{
+    for (size_t i = grid->axis_count; i-- > 0;) {
+        if (!in_product(&grid->axes[i], conditions))
+            continue;
+        if (++digits[i] < grid->axes[i].choice_count)
+            return true;
+        digits[i] = 0;
+    }
+    return false;
+}
+
+/* Every combination of the axes of one sort; where there is no such axis, one combination that
+ * sets nothing. */
+static bool add_product(struct builder *builder, bool conditions,
+                        bool (*add)(struct builder *builder, const struct value *values))
+{
+    const struct grid *grid = builder->grid;
+    size_t *digits = ARENA_ARRAY(builder->arena, size_t, grid->axis_count);
+    struct value *values = ARENA_ARRAY(builder->arena, struct value, grid->swept_count);
+    if (digits == NULL || values == NULL)
+        return err_memory(builder->err);
+    do {
+        clear_values(grid, values);
+        for (size_t i = 0; i < grid->axis_count; i++) {
+            if (in_product(&grid->axes[i], conditions))
+                apply_choice(&grid->axes[i].choices[digits[i]], values);
+        }
+        if (!add(builder, values))
+            return false;
+    } while (turn(grid, conditions, digits));
+    return true;
+}
+
+static bool add_exact(struct builder *builder)
+{
+    const struct grid *grid = builder->grid;
+    struct value *values = ARENA_ARRAY(builder->arena, struct value, grid->swept_count);
+    if (values == NULL)
+        return err_memory(builder->err);
+    for (size_t i = 0; i < grid->exact_count; i++) {
+        clear_values(grid, values);
+        apply_choice(&grid->exact[i], values);
+        if (!add_point(builder, values))
+            return false;
+    }
+    return true;
+}
+
+static bool has_candidate_axis(const struct grid *grid)
+{
+    for (size_t i = 0; i < grid->axis_count; i++) {
+        if (in_product(&grid->axes[i], false))
+            return true;
+    }
+    return false;
+}
+
+static bool build_points(struct builder *builder)
+{
+    struct grid *grid = builder->grid;
+    grid->points = ARENA_ARRAY(builder->arena, struct point, builder->point_capacity);
+    if (grid->points == NULL)
+        return err_memory(builder->err);
+    struct value *values = ARENA_ARRAY(builder->arena, struct value, grid->swept_count);
+    if (values == NULL)
+        return err_memory(builder->err);
+    clear_values(grid, values);
+    return key_set_open(&builder->seen, builder->point_capacity, builder->arena, builder->err) &&
+           (!grid->with_baseline || add_point(builder, values)) &&
+           (!has_candidate_axis(grid) || add_product(builder, false, add_point)) &&
+           add_exact(builder);
+}
+
+static bool build_conditions(struct builder *builder)
+{
+    struct grid *grid = builder->grid;
+    grid->conditions = ARENA_ARRAY(builder->arena, struct condition, builder->condition_capacity);
+    if (grid->conditions == NULL)
+        return err_memory(builder->err);
+    return key_set_open(&builder->seen, builder->condition_capacity, builder->arena,
+                        builder->err) &&
+           add_product(builder, true, add_condition);
+}
+
+/* Saturates just above the limit, so that nothing can overflow. */
+static size_t product_size(const struct grid *grid, bool conditions)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < grid->axis_count; i++) {
+        if (!in_product(&grid->axes[i], conditions))
+            continue;
+        size_t count = grid->axes[i].choice_count;
+        size = count > GRID_LIMIT_CELLS / size ? GRID_LIMIT_CELLS + 1 : size * count;
+        if (size > GRID_LIMIT_CELLS)
+            break;
+    }
+    return size;
+}
+
+static bool measure_grid(struct builder *builder)
+{
+    const struct grid *grid = builder->grid;
+    size_t points = has_candidate_axis(grid) ? product_size(grid, false) : 0;
+    size_t conditions = product_size(grid, true);
+    points += grid->exact_count + (grid->with_baseline ? 1 : 0);
+    if (points == 0) {
+        err_set(builder->err, ERR_CODE_grid, "there is nothing to measure");
+        return err_hint(builder->err, "sweep a knob, list points or set baseline = true");
+    }
+    if (points > GRID_LIMIT_CELLS || conditions > GRID_LIMIT_CELLS / points) {
+        err_set(builder->err, ERR_CODE_grid, "the grid has more than %d cells", GRID_LIMIT_CELLS);
+        return err_hint(builder->err, "give the axes fewer values");
+    }
+    builder->point_capacity = points;
+    builder->condition_capacity = conditions;
+    return true;
+}
+
+/* --- rules --- */
+
+struct cell {
+    const struct grid *grid;
+    const struct value *baseline_values;
+    const struct value_facts *facts;
+    struct arena *arena;
+    size_t point;
+    size_t condition;
+};
+
+static bool fail_name(const struct cell *cell, const char *name, struct err *err)
+{
+    const struct grid *grid = cell->grid;
+    size_t count = grid->swept_count + 2;
+    const char **names = ARENA_ARRAY(cell->arena, const char *, count);
+    if (names == NULL)
+        return err_memory(err);
+    names[0] = "host.memory";
+    names[1] = "host.cpus";
+    for (size_t i = 0; i < grid->swept_count; i++)
+        names[i + 2] = swept_name(grid, i);
+    const char *nearest = text_nearest(name, names, count);
+    err_set(err, ERR_CODE_rule, "'%.120s' is not swept", name);
+    if (nearest != NULL)
+        return err_hint(err, "did you mean '%.120s'?", nearest);
+    return err_hint(err, "rules know what is swept, host.memory and host.cpus; quote texts");
+}
+
+static bool lookup_fact(const struct cell *cell, const char *name, struct rule_value *out)
+{
+    bool memory = text_equal_nocase(name, "host.memory");
+    if (!memory && !text_equal_nocase(name, "host.cpus"))
+        return false;
+    int64_t fact = cell->facts == NULL ? 0
+                   : memory            ? cell->facts->host_memory_bytes
+                                       : cell->facts->host_cpu_count;
+    *out =
+        (struct rule_value){.kind = fact > 0 ? RULE_NUMBER : RULE_UNKNOWN, .number = (double)fact};
+    return true;
+}
+
+/* An enum such as "0|1|2" is text to the server and a number to everybody else. */
+static struct rule_value text_value(const struct knob *knob, const char *text)
+{
+    int64_t number = 0;
+    struct err ignored;
+    if (knob->type == KNOB_ENUM && units_parse_int(text, &number, &ignored))
+        return (struct rule_value){.kind = RULE_NUMBER, .number = (double)number};
+    return (struct rule_value){.kind = RULE_TEXT, .text = text};
+}
+
+static struct rule_value as_rule_value(const struct knob *knob, const struct value *value)
+{
+    double number = 0;
+    if (value->kind == VALUE_TEXT)
+        return text_value(knob, value->text);
+    if (!value_number(value, &number))
+        return (struct rule_value){.kind = RULE_UNKNOWN};
+    if (knob->type == KNOB_BOOL)
+        return (struct rule_value){.kind = RULE_BOOL, .truth = number != 0};
+    return (struct rule_value){.kind = RULE_NUMBER, .number = number};
+}
+
+static const struct value *cell_value(const struct cell *cell, size_t swept)
+{
+    const struct value *value = grid_value(cell->grid, cell->point, cell->condition, swept);
+    return value->kind == VALUE_BASELINE ? &cell->baseline_values[swept] : value;
+}
+
+static bool lookup_name(void *context, const char *name, struct rule_value *out, struct err *err)
+{
+    const struct cell *cell = context;
+    size_t swept = grid_swept_find(cell->grid, name);
+    if (swept == SIZE_MAX)
+        return lookup_fact(cell, name, out) || fail_name(cell, name, err);
+    *out = as_rule_value(cell->grid->swept[swept].knob, cell_value(cell, swept));
+    return true;
+}
+
+static bool visit_name(void *context, const char *name, struct err *err)
+{
+    struct rule_value ignored;
+    return lookup_name(context, name, &ignored, err);
+}
+
+/* A name that short-circuit evaluation would skip must not surface in the middle of a grid. */
+static bool check_rules(struct cell *cell, struct err *err)
+{
+    for (size_t i = 0; i < cell->grid->rule_count; i++) {
+        if (!rule_names(cell->grid->rules[i], visit_name, cell, err))
+            return false;
+    }
+    return true;
+}
+
+/* The rule that forbids the cell, or rule_count where none is known to. */
+static bool find_forbidding(struct cell *cell, size_t *out, struct err *err)
+{
+    const struct grid *grid = cell->grid;
+    for (*out = 0; *out < grid->rule_count; (*out)++) {
+        int truth = -1;
+        if (!rule_truth(grid->rules[*out], lookup_name, cell, &truth, err))
+            return false;
+        if (truth == 0)
+            return true;
+    }
+    return true;
+}
+
+/* --- the memory guard --- */
+
+static double memory_bytes(const struct cell *cell)
+{
+    const struct grid *grid = cell->grid;
+    double sum = 0;
+    for (size_t i = 0; i < grid->swept_count; i++) {
+        const struct swept *swept = &grid->swept[i];
+        double number = 0;
+        if (swept->kind != SWEPT_KNOB || swept->knob->memory != KNOB_MEMORY_ONCE)
+            continue;
+        /* A special such as -1, "the server decides", is no size. */
+        if (value_number(cell_value(cell, i), &number) && number > 0)
+            sum += number;
+    }
+    return sum;
+}
+
+/* --- pruning --- */
+
+static bool add_pruned(struct builder *builder, size_t *capacity, struct pruned pruned)
+{
+    struct grid *grid = builder->grid;
+    if (grid->pruned_count == *capacity) {
+        size_t larger = *capacity == 0 ? 64 : 2 * *capacity;
+        struct pruned *grown = ARENA_ARRAY(builder->arena, struct pruned, larger);
+        if (grown == NULL)
+            return err_memory(builder->err);
+        if (grid->pruned_count > 0)
+            memcpy(grown, grid->pruned, grid->pruned_count * sizeof(*grown));
+        grid->pruned = grown;
+        *capacity = larger;
+    }
+    grid->pruned[grid->pruned_count++] = pruned;
+    return true;
+}
+
+static bool judge_cell(struct builder *builder, struct cell *cell, double guard_bytes,
+                       size_t *capacity)
+{
+    struct grid *grid = builder->grid;
+    size_t rule = grid->rule_count;
+    if (!grid->points[cell->point].baseline) {
+        if (!find_forbidding(cell, &rule, builder->err))
+            return false;
+        if (rule == grid->rule_count && guard_bytes > 0 && memory_bytes(cell) > guard_bytes)
+            rule = SIZE_MAX;
+    }
+    if (rule != grid->rule_count)
+        return add_pruned(builder, capacity, (struct pruned){cell->point, cell->condition, rule});
+    grid->kept[cell->point * grid->condition_count + cell->condition] = true;
+    grid->kept_count++;
+    return true;
+}
+
+static bool prune(struct builder *builder, struct cell *cell, double guard_bytes)
+{
+    struct grid *grid = builder->grid;
+    size_t capacity = 0;
+    grid->kept = ARENA_ARRAY(builder->arena, bool, grid->point_count * grid->condition_count);
+    if (grid->kept == NULL)
+        return err_memory(builder->err);
+    for (cell->point = 0; cell->point < grid->point_count; cell->point++) {
+        for (cell->condition = 0; cell->condition < grid->condition_count; cell->condition++) {
+            if (!judge_cell(builder, cell, guard_bytes, &capacity))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The rule (or SIZE_MAX) that pruned the first cell, and how many cells it pruned: where
+ * everything is pruned, that is nearly always the rule that is wrong. */
+static bool check_left(const struct grid *grid, struct err *err)
+{
+    size_t others = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < grid->point_count; i++)
+        others += grid->points[i].baseline ? 0 : grid->condition_count;
+    if (others == 0 || grid->pruned_count < others)
+        return true;
+    size_t rule = grid->pruned[0].rule;
+    for (size_t i = 0; i < grid->pruned_count; i++)
+        count += grid->pruned[i].rule == rule ? 1 : 0;
+    err_set(err, ERR_CODE_grid, "every point is pruned");
+    if (rule == SIZE_MAX)
+        return err_hint(err, "the memory guard alone prunes %zu of %zu cells", count, others);
+    return err_hint(err, "rule '%.200s' alone prunes %zu of %zu cells",
+                    rule_text(grid->rules[rule]), count, others);
+}
+
+bool grid_build(struct grid *grid, const struct value *baseline_values,
+                const struct value_facts *facts, int64_t guard_bytes, struct arena *arena,
+                struct err *err)
+{
+    struct builder builder = {.grid = grid, .arena = arena, .err = err};
+    struct cell cell = {
+        .grid = grid, .baseline_values = baseline_values, .facts = facts, .arena = arena};
+    grid->point_count = 0;
+    grid->condition_count = 0;
+    grid->kept_count = 0;
+    grid->pruned = NULL;
+    grid->pruned_count = 0;
+    return check_axes(grid, arena, err) && check_exact(grid, err) && measure_grid(&builder) &&
+           build_conditions(&builder) && build_points(&builder) && check_rules(&cell, err) &&
+           prune(&builder, &cell, (double)guard_bytes) && check_left(grid, err);
+}
+
+const struct value *grid_value(const struct grid *grid, size_t point, size_t condition,
+                               size_t swept)
+{
+    assert(point < grid->point_count && condition < grid->condition_count);
+    assert(swept < grid->swept_count);
+    return is_condition(grid, swept) ? &grid->conditions[condition].values[swept]
+                                     : &grid->points[point].values[swept];
+}
+
+static bool value_durable(const struct knob *knob, const struct value *value,
+                          const struct value *baseline)
+{
+    bool known = baseline->kind != VALUE_BASELINE && baseline->kind != VALUE_UNSET;
+    if (knob->durability[0] == '\0' || value->kind == VALUE_BASELINE ||
+        value_equal(knob, value, baseline))
+        return true;
+    return value_durability(knob, value) <= (known ? value_durability(knob, baseline) : 0);
+}
+
+bool grid_point_durable(const struct grid *grid, const struct value *point_values,
+                        const struct value *baseline_values)
+{
+    for (size_t i = 0; i < grid->swept_count; i++) {
+        if (grid->swept[i].kind != SWEPT_WORKLOAD &&
+            !value_durable(grid->swept[i].knob, &point_values[i], &baseline_values[i]))
+            return false;
+    }
+    return true;
+}
