@@ -32,15 +32,16 @@ struct cli {
     size_t value_count;
 };
 struct cli_value {
-    const char *name; /* "--format" */
+    const char *name; /* "--format"; a workload key: "warm_up" */
     const char *text; /* as given; "" for flags */
 };
 
 /* Errors: usage (PLAN), with the nearest known command or option in the hint. `--name=value` and
  * `--name value` are the same; `--` ends the options. --help and --version are commands too:
  * they parse as CLI_COMMAND_help / CLI_COMMAND_version with the command they stood behind as
- * operand. The `load` command takes every workload key as an option (sweepfile_keys): they arrive
- * in values under their own names. */
+ * operand. Values are checked against their rows (choices, numbers, times with a unit). The `load`
+ * command takes every workload key as an option (sweepfile_keys): `--warm-up 5s` arrives in values
+ * under the key's own name, "warm_up", unchecked, ready for workload_set. */
 bool cli_parse(int argc, char *const *argv, struct arena *arena, struct cli *out,
                struct err *err) MUST_USE;
 

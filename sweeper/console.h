@@ -8,7 +8,7 @@
 #include "sweeper/base/base.h"
 
 struct console {
-    bool is_terminal;     /* standard error is one, TERM is not dumb, log format is text */
+    bool is_terminal; /* standard error is one, TERM is not dumb, log format is text */
     int width;
     int64_t trial_number; /* of this sweep, from 1 */
     int64_t trial_count;  /* expected; 0 unknown */
@@ -20,6 +20,8 @@ struct console {
     int64_t stage_length_ns; /* expected; 0 unknown */
     int64_t eta_ms;          /* of the whole; < 0 unknown */
     char best[200];          /* "shared_buffers=2G: 1234.5 throughput_per_s"; "" none */
+    char note[100];          /* what a long stage is doing; "" none */
+    int64_t noted_ns;        /* when a log last got a note; 0: not in this stage */
     bool drawn;
 };
 
