@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# Runs tests and counts them; the last line is `N passed, N failed, N skipped`.
+#
+#   tests/run.sh                          everything but tests/lint/deep
+#   tests/run.sh tests/unit/test_text.c   these files or folders alone
+#
+# Programs come from $BUILD (plain) and $BUILD-asan (ASan + UBSan), built beforehand by
+# `make check`. Unit tests run under both, the plain one through valgrind unless the source says
+# "not under valgrind:" and why; conformance tests run under both; shell tests run once, with the
+# sanitized program. Every test speaks TAP. One that crashes, exceeds $TEST_LIMIT_S, prints no plan
+# or breaks it counts as failed. Logs stay in $BUILD/test-logs.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+BUILD=$(readlink -m "${BUILD:-build}")
+export BUILD
+LOGS=$BUILD/test-logs
+LIMIT_S=${TEST_LIMIT_S:-900}
+FOLDERS=(tests/lint tests/unit tests/conform tests/cli tests/integ tests/fault)
+
+passed=0
+failed=0
+skipped=0
+failures=()
+child=
+
+# ---- what runs ----
+
+# Every test file under the arguments, in order; a file may be named itself.
+list_files() {
+    local path
+    for path in "$@"; do
+        path=${path#"$PWD"/}
+        if [ -d "$path" ]; then
+            find "$path" -maxdepth 1 \( -name '*.sh' -o -name '*.c' \) | sort
+        elif [ -f "$path" ]; then
+            printf '%s\n' "$path"
+        else
+            printf 'run.sh: no such test: %s\n' "$path" >&2
+            return 1
+        fi
+    done
+}
+
+needs_postgresql() {
+    local file
+    for file in "$@"; do
+        case $file in
+        tests/conform/* | tests/integ/* | tests/fault/*) return 0 ;;
+        esac
+    done
+    return 1
+}
+
+# ---- one test ----
+
+# Runs a command in a process group of its own; its status in $status.
+run_limited() {
+    local log=$1
+    shift
+    timeout -k 10 "$LIMIT_S" "$@" >"$log.tap" 2>"$log.err" </dev/null &
+    child=$!
+    status=0
+    wait "$child" || status=$?
+    child=
+}
+
+# Reads a TAP stream: passed, failed, skipped, planned (-1: no plan).
+read_tap() {
+    awk '
+        /^[ \t]*(not )?ok / && /# *(SKIP|skip)/ { skipped++; next }
+        /^ok / { passed++; next }
+        /^not ok / { failed++; next }
+        /^1\.\.0 *#/ { skipped++; planned++; next }
+        /^1\.\.[0-9]+/ { planned += substr($1, 4); plans++ }
+        /^Bail out!/ { failed++ }
+        END { printf "%d %d %d %d\n", passed, failed, skipped, plans || planned ? planned : -1 }
+    ' "$1"
+}
+
+count_results() {
+    local title=$1 log=$2 status=$3 good bad left_out planned trouble=''
+    read -r good bad left_out planned < <(read_tap "$log.tap")
+    if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+        trouble="ended after $LIMIT_S s or killed (exit status $status)"
+    elif [ "$planned" -lt 0 ]; then
+        trouble="printed no plan (exit status $status)"
+    elif [ $((good + bad + left_out)) -ne "$planned" ]; then
+        trouble="gave $((good + bad + left_out)) of $planned results (exit status $status)"
+    elif [ "$status" -ne 0 ] && [ "$bad" -eq 0 ]; then
+        trouble="exit status $status although no test failed"
+    fi
+    if [ -n "$trouble" ]; then
+        bad=$((bad + 1))
+    fi
+    passed=$((passed + good))
+    failed=$((failed + bad))
+    skipped=$((skipped + left_out))
+    if [ "$bad" -gt 0 ]; then
+        failures+=("$title|$log|$trouble")
+        printf 'FAILED  '
+    else
+        printf 'ok      '
+    fi
+    printf '%s: %d passed, %d failed, %d skipped (%d s)\n' "$title" "$good" "$bad" "$left_out" \
+        $((SECONDS - began))
+}
+
+# run_test TITLE COMMAND...
+run_test() {
+    local title=$1 log status began=$SECONDS
+    shift
+    log=$LOGS/$(printf '%s' "$title" | tr -c 'A-Za-z0-9._\n' '-')
+    run_limited "$log" "$@"
+    count_results "$title" "$log" "$status"
+}
+
+run_program() {
+    local file=$1 name=${1%.c}
+    export DBSWEEP=$BUILD/dbsweep
+    if [[ $file == tests/unit/* ]] && command -v valgrind >/dev/null &&
+        ! grep -q 'not under valgrind:' "$file"; then
+        run_test "$file (valgrind)" valgrind -q --error-exitcode=99 --leak-check=full \
+            --errors-for-leak-kinds=definite --child-silent-after-fork=yes \
+            "$BUILD/$name"
+    else
+        run_test "$file (plain)" "$BUILD/$name"
+    fi
+    export DBSWEEP=$BUILD-asan/dbsweep
+    run_test "$file (asan)" "$BUILD-asan/$name"
+}
+
+run_file() {
+    case $1 in
+    *.c) run_program "$1" ;;
+    *)
+        export DBSWEEP=$BUILD-asan/dbsweep
+        run_test "$1" bash "$1"
+        ;;
+    esac
+}
+
+# ---- a server for all ----
+
+pg_dir=
+
+start_postgresql() {
+    local words
+    if words=$(tests/support/postgresql.sh start); then
+        eval "$words"
+        pg_dir=$DBSWEEP_TEST_PG_DIR
+    else
+        printf 'run.sh: no PostgreSQL server; tests that need one will say so\n' >&2
+    fi
+}
+
+clean_up() {
+    if [ -n "$child" ]; then
+        kill -TERM "$child" 2>/dev/null # timeout hands it on to its group
+    fi
+    if [ -n "$pg_dir" ]; then
+        tests/support/postgresql.sh stop "$pg_dir" >/dev/null 2>&1
+    fi
+}
+
+# ---- all of it ----
+
+print_failures() {
+    local entry title log trouble
+    for entry in "${failures[@]}"; do
+        IFS='|' read -r title log trouble <<<"$entry"
+        printf '\n---- %s%s\n' "$title" "${trouble:+: $trouble}"
+        grep -A 12 '^not ok' "$log.tap" | grep -v '^ok ' | head -n 80
+        tail -n 60 "$log.err"
+    done
+}
+
+main() {
+    local listed file
+    local -a files
+    [ $# -gt 0 ] || set -- "${FOLDERS[@]}"
+    listed=$(list_files "$@") || exit 1
+    mapfile -t files <<<"$listed"
+    rm -rf "$LOGS"
+    mkdir -p "$LOGS"
+    trap clean_up EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    export CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8
+    export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
+    export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+    if needs_postgresql "${files[@]}"; then
+        start_postgresql
+    fi
+    for file in "${files[@]}"; do
+        [ -z "$file" ] || run_file "$file"
+    done
+    print_failures
+    printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+}
+
+main "$@"
