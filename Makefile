@@ -3,15 +3,20 @@
 #   make [all]      builds build/dbsweep            make demo     a first sweep, about a minute
 #   make check      every test on real servers      make bench    measured figures
 #   make WERROR=1   warnings are errors             make VARIANT=asan | tsan | plain
+#   make deps       the packages that are missing   make install PREFIX=/usr/local DESTDIR=
+#   make lint       deep analysis as well           make fuzz     each fuzz target for minutes
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
 VERSION := $(shell cat VERSION 2>/dev/null || echo 0.0.0)
 PREFIX  ?= /usr/local
 DESTDIR ?=
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
 VARIANT ?= plain
 BUILD   ?= build$(if $(filter-out plain,$(VARIANT)),-$(VARIANT))
+JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 
 PACKAGES := libconfig sqlite3 libpq libssh2 gsl libcrypto libmariadb
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
@@ -29,6 +34,10 @@ ifeq ($(VARIANT),tsan)
 OPTIMISE := -O1 -g -fno-omit-frame-pointer
 SANITIZE := -fsanitize=thread
 endif
+ifeq ($(VARIANT),fuzz)
+OPTIMISE := -O1 -g -fno-omit-frame-pointer
+SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+endif
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -pthread -I. -I$(BUILD) $(OPTIMISE) $(SANITIZE) $(WARNINGS) \
 	$(if $(WERROR),-Werror) $(PKG_CFLAGS) -DDBSWEEP_VERSION='"$(VERSION)"' $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
@@ -40,11 +49,35 @@ LIBRARY := $(BUILD)/libdbsweep.a
 PROGRAM := $(BUILD)/dbsweep
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c tests/conform/*.c)))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/*.c)))
+FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/*.c)))
+TEST_OBJECTS := $(addsuffix .o,$(UNIT_TESTS) $(BENCHES))
+FUZZ_OBJECTS := $(addsuffix .o,$(FUZZERS))
+
+# A make of its own, because the libraries may have come since this one asked for them.
+SUBMAKE = $(MAKE) --no-print-directory $(if $(findstring -j,$(MAKEFLAGS)),,-j$(JOBS))
 
 .PHONY: all
-all: $(PROGRAM)
+all: $(PROGRAM) $(BUILD)/dbsweep.1 $(BUILD)/dbsweep.completion
 
-$(BUILD)/%.o: %.c
+.PHONY: deps
+deps:
+	tests/support/install-deps.sh build
+
+# ---- build ----
+
+# Objects are made again when the compiler or its flags change.
+.PHONY: FORCE
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' '$(subst ','\'',$(CC) $(ALL_CFLAGS))' >$@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.PHONY: libraries
+libraries:
+	@pkg-config --exists --print-errors $(PACKAGES) || \
+		{ echo "libraries are missing; on Debian and Ubuntu: make deps" >&2; exit 1; }
+
+$(BUILD)/%.o: %.c $(BUILD)/flags | libraries
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
@@ -55,12 +88,99 @@ $(LIBRARY): $(OBJECTS)
 $(PROGRAM): $(BUILD)/sweeper/main.o $(LIBRARY)
 	$(CC) $(ALL_LDFLAGS) $^ $(ALL_LIBS) -o $@
 
-$(BUILD)/tests/%: tests/%.c $(LIBRARY)
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP $< $(LIBRARY) $(ALL_LDFLAGS) $(ALL_LIBS) -lcmocka -o $@
+$(BUILD)/dbsweep.1: $(PROGRAM)
+	$(PROGRAM) help --man >$@.new
+	@mv $@.new $@
 
-.PHONY: tests-built
+$(BUILD)/dbsweep.completion: $(PROGRAM)
+	$(PROGRAM) help --completion >$@.new
+	@mv $@.new $@
+
+# ---- tests ----
+
+.SECONDARY: $(TEST_OBJECTS) $(FUZZ_OBJECTS)
+
+$(UNIT_TESTS): %: %.o $(LIBRARY)
+	$(CC) $(ALL_LDFLAGS) $< $(LIBRARY) $(ALL_LIBS) -lcmocka -o $@
+
+$(BENCHES): %: %.o $(LIBRARY)
+	$(CC) $(ALL_LDFLAGS) $< $(LIBRARY) $(ALL_LIBS) -o $@
+
+$(FUZZERS): %: %.o $(LIBRARY)
+	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer $< $(LIBRARY) $(ALL_LIBS) -o $@
+
+.PHONY: tests-built fuzzers-built objects
 tests-built: $(UNIT_TESTS)
+fuzzers-built: $(FUZZERS)
+objects: $(OBJECTS) $(BUILD)/sweeper/main.o $(TEST_OBJECTS)
+
+# All that the tests need: plain and sanitized, and clang's opinion of the same warnings.
+.PHONY: check-built
+check-built:
+	+$(SUBMAKE) WERROR=1 VARIANT=plain BUILD=$(BUILD) all tests-built
+	+$(SUBMAKE) WERROR=1 VARIANT=asan BUILD=$(BUILD)-asan all tests-built
+	+$(SUBMAKE) WERROR=1 VARIANT=plain CC=clang BUILD=$(BUILD)-clang objects
+	+$(SUBMAKE) WERROR=1 VARIANT=fuzz CC=clang BUILD=$(BUILD)-fuzz fuzzers-built
+
+.PHONY: check
+check:
+	tests/support/install-deps.sh build test
+	+@$(SUBMAKE) check-built
+	BUILD=$(BUILD) tests/run.sh
+
+.PHONY: check-faults
+check-faults:
+	tests/support/install-deps.sh build test
+	+@$(SUBMAKE) check-built
+	BUILD=$(BUILD) tests/run.sh tests/fault
+
+.PHONY: fuzz
+fuzz:
+	tests/support/install-deps.sh build test
+	+@$(SUBMAKE) WERROR=1 VARIANT=fuzz CC=clang BUILD=$(BUILD)-fuzz fuzzers-built
+	BUILD=$(BUILD) FUZZ_SECONDS=$(or $(FUZZ_SECONDS),300) tests/run.sh tests/fuzz
+
+.PHONY: lint
+lint:
+	tests/support/install-deps.sh build test
+	+@$(SUBMAKE) WERROR=1 VARIANT=plain BUILD=$(BUILD) objects
+	BUILD=$(BUILD) DBSWEEP_CFLAGS='$(subst ','\'',$(ALL_CFLAGS))' \
+		tests/run.sh tests/lint tests/lint/deep
+
+.PHONY: bench
+bench: $(BENCHES)
+	@set -e; for bench in $(BENCHES); do echo "== $${bench##*/}"; $$bench; done
+
+# ---- use ----
+
+.PHONY: demo
+demo:
+	tests/support/install-deps.sh build
+	+@$(SUBMAKE) all
+	@mkdir -p $(BUILD)/demo
+	@rm -f $(BUILD)/demo/*
+	cp examples/demo-sqlite.cfg $(BUILD)/demo/
+	cd $(BUILD)/demo && $(abspath $(PROGRAM)) run demo-sqlite.cfg
+	cd $(BUILD)/demo && $(abspath $(PROGRAM)) rank demo.db
+
+BINDIR = $(DESTDIR)$(PREFIX)/bin
+MANDIR = $(DESTDIR)$(PREFIX)/share/man/man1
+COMPLETIONDIR = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+DOCDIR = $(DESTDIR)$(PREFIX)/share/doc/dbsweep
+
+.PHONY: install
+install: all
+	install -d $(BINDIR) $(MANDIR) $(COMPLETIONDIR) $(DOCDIR)/examples
+	install -m 0755 $(PROGRAM) $(BINDIR)/dbsweep
+	install -m 0644 $(BUILD)/dbsweep.1 $(MANDIR)/dbsweep.1
+	install -m 0644 $(BUILD)/dbsweep.completion $(COMPLETIONDIR)/dbsweep
+	install -m 0644 README.md CHANGELOG.md LICENSE $(DOCDIR)
+	install -m 0644 $(wildcard examples/*.cfg) $(DOCDIR)/examples
+
+.PHONY: uninstall
+uninstall:
+	rm -f $(BINDIR)/dbsweep $(MANDIR)/dbsweep.1 $(COMPLETIONDIR)/dbsweep
+	rm -rf $(DOCDIR)
 
 .PHONY: clean
 clean:
