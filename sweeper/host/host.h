@@ -39,7 +39,8 @@ struct host_result {
     int exit_status;    /* -1 when a signal ended it */
     int signal_number;  /* 0 when none */
     bool timed_out;     /* the deadline passed and it was ended */
-    bool truncated;     /* output was longer than kept */
+    bool truncated;     /* output was longer than kept: "[... N bytes left out ...]" stands on a
+                           line of its own where its middle is missing */
     const char *output; /* NUL-terminated; NULs inside are kept in *_size */
     size_t output_size;
     const char *error_text;
@@ -77,16 +78,20 @@ struct host_driver {
     bool (*open)(const struct host_spec *spec, int64_t deadline, struct host **out,
                  struct err *err);
     void (*close)(struct host *host);
-    /* A running process with pipes to its standard input and output (its standard error goes to
-     * the log of errors, capped, and comes back from finish). */
+    /* A running process with pipes to its standard input and output (its standard error is kept,
+     * capped, and comes back from finish, as does what was not read). The command's input is sent
+     * first; its deadline has no meaning here: each call below has its own. Must be finished. */
     bool (*spawn)(struct host *host, const struct host_command *command,
                   struct host_process **out, struct err *err);
     /* Reads at most `size` bytes of its output: 0 = nothing by the deadline, -1 in *out = end. */
     bool (*read)(struct host_process *process, void *buffer, size_t size, int64_t deadline,
                  int64_t *out, struct err *err);
+    /* All of it or an error. Does not read meanwhile: a process that answers with more than a pipe
+     * holds (64 KiB) before it has read all is stuck until the deadline. */
     bool (*write)(struct host_process *process, struct bytes data, int64_t deadline,
                   struct err *err);
-    /* Ends its input; waits for its end until the deadline, then ends the group (TERM, KILL). */
+    /* Ends its input; waits for its end until the deadline, then ends the group (TERM, KILL). The
+     * process is gone in any case, also where this fails. */
     bool (*finish)(struct host_process *process, int64_t deadline, struct arena *arena,
                    struct host_result *out, struct err *err);
     /* A descriptor that becomes readable when `read` has something, or -1. */

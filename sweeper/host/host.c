@@ -1,0 +1,133 @@
+/*
+ * The array of all host drivers, opening by spec, and what every driver shares: short names and
+ * the command whose only success is exit status 0. How a driver reaches its machine stands in the
+ * driver's own file.
+ */
+#include "sweeper/host/host.h"
+
+#include <string.h>
+
+#include "sweeper/base/text.h"
+#include "sweeper/host/local.h"
+
+/* Of the command and of its error text, as far as they fit an error record's text. */
+#define SHOWN_COMMAND_BYTES 160
+#define SHOWN_TAIL_BYTES 380
+
+const struct host_driver *const host_drivers[] = {
+    &host_local,
+};
+const size_t host_driver_count = COUNT_OF(host_drivers);
+
+static const struct host_driver *driver_find(const char *name)
+{
+    for (size_t i = 0; i < host_driver_count; i++) {
+        if (strcmp(host_drivers[i]->name, name) == 0)
+            return host_drivers[i];
+    }
+    return NULL;
+}
+
+static void driver_check(const struct host_driver *driver)
+{
+    assert(driver->open != NULL && driver->close != NULL);
+    assert(driver->spawn != NULL && driver->read != NULL && driver->write != NULL);
+    assert(driver->finish != NULL && driver->descriptor != NULL && driver->run != NULL);
+    assert(driver->get != NULL && driver->put != NULL && driver->claim != NULL);
+    assert(driver->remove != NULL && driver->facts != NULL);
+    (void)driver;
+}
+
+bool host_open(const struct host_spec *spec, int64_t deadline, struct host **out, struct err *err)
+{
+    const char *name = "local";
+    if (spec != NULL && spec->ssh != NULL)
+        name = spec->transport != NULL ? spec->transport : "libssh2";
+    const struct host_driver *driver = driver_find(name);
+    if (driver == NULL)
+        return err_set(err, ERR_CODE_unsupported, "there is no transport '%s'", name);
+    driver_check(driver);
+    return driver->open(spec, deadline, out, err);
+}
+
+void host_close(struct host *host)
+{
+    if (host != NULL)
+        host->driver->close(host);
+}
+
+bool host_run(struct host *host, const struct host_command *command, struct arena *arena,
+              struct host_result *out, struct err *err)
+{
+    return host->driver->run(host, command, arena, out, err);
+}
+
+bool host_get(struct host *host, const char *path, int64_t deadline, struct arena *arena,
+              struct bytes *out, struct host_file *out_file, struct err *err)
+{
+    return host->driver->get(host, path, deadline, arena, out, out_file, err);
+}
+
+bool host_put(struct host *host, const char *path, struct bytes content, const struct host_file *as,
+              bool create, int64_t deadline, struct err *err)
+{
+    return host->driver->put(host, path, content, as, create, deadline, err);
+}
+
+/* The last bytes of a text on one line, cut at a character's start, fit for a message. */
+static void line_of_tail(const char *text, size_t size, char *buffer, size_t capacity)
+{
+    while (size > 0 && strchr("\n\r\t ", text[size - 1]) != NULL && text[size - 1] != '\0')
+        size--;
+    size_t room = capacity - 1;
+    size_t from = size > room ? size - room : 0;
+    while (from > 0 && from < size && ((unsigned char)text[from] & 0xc0) == 0x80)
+        from++;
+    size_t used = 0;
+    for (size_t i = from; i < size; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        buffer[used++] = byte < 0x20 || byte == 0x7f ? ' ' : text[i];
+    }
+    buffer[used] = '\0';
+}
+
+static bool command_error(struct host *host, const struct host_command *command,
+                          struct arena *arena, const struct host_result *result, struct err *err)
+{
+    const char *line = host_quote(arena, command->argv);
+    if (line == NULL)
+        return err_memory(err);
+    const char *cut = strlen(line) > SHOWN_COMMAND_BYTES ? "..." : "";
+    char tail[SHOWN_TAIL_BYTES];
+    if (result->error_size > 0)
+        line_of_tail(result->error_text, result->error_size, tail, sizeof tail);
+    else
+        line_of_tail(result->output, result->output_size, tail, sizeof tail);
+    const char *colon = tail[0] != '\0' ? ": " : "";
+    if (result->timed_out)
+        err_set(err, ERR_CODE_timeout, "%.*s%s did not end in time%s%s", SHOWN_COMMAND_BYTES, line,
+                cut, colon, tail);
+    else if (result->signal_number != 0)
+        err_set(err, ERR_CODE_command_failed, "%.*s%s was ended by signal %d%s%s",
+                SHOWN_COMMAND_BYTES, line, cut, result->signal_number, colon, tail);
+    else
+        err_set(err, ERR_CODE_command_failed, "%.*s%s exited with status %d%s%s",
+                SHOWN_COMMAND_BYTES, line, cut, result->exit_status, colon, tail);
+    if (result->signal_number != 0)
+        err_native(err, result->signal_number, "signal");
+    else
+        err_native(err, result->exit_status, "exit");
+    return err_origin(err, "%s", host->label);
+}
+
+bool host_run_ok(struct host *host, const struct host_command *command, struct arena *arena,
+                 struct host_result *out, struct err *err)
+{
+    struct host_result unwanted;
+    struct host_result *result = out != NULL ? out : &unwanted;
+    if (!host->driver->run(host, command, arena, result, err))
+        return false;
+    if (result->exit_status == 0 && !result->timed_out)
+        return true;
+    return command_error(host, command, arena, result, err);
+}
