@@ -7,8 +7,9 @@
 # Programs come from $BUILD (plain) and $BUILD-asan (ASan + UBSan), built beforehand by
 # `make check`. Unit tests run under both, the plain one through valgrind unless the source says
 # "not under valgrind:" and why; conformance tests run under both; shell tests run once, with the
-# sanitized program. Every test speaks TAP. One that crashes, exceeds $TEST_LIMIT_S, prints no plan
-# or breaks it counts as failed. Logs stay in $BUILD/test-logs.
+# sanitized program; fuzz targets run for $FUZZ_SECONDS (10). Every test speaks TAP. One that
+# crashes, exceeds $TEST_LIMIT_S, prints no plan or breaks it counts as failed. Logs stay in
+# $BUILD/test-logs.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -16,7 +17,7 @@ BUILD=$(readlink -m "${BUILD:-build}")
 export BUILD
 LOGS=$BUILD/test-logs
 LIMIT_S=${TEST_LIMIT_S:-900}
-FOLDERS=(tests/lint tests/unit tests/conform tests/cli tests/integ tests/fault)
+FOLDERS=(tests/lint tests/unit tests/conform tests/cli tests/integ tests/fault tests/fuzz)
 
 passed=0
 failed=0
@@ -132,6 +133,7 @@ run_program() {
 
 run_file() {
     case $1 in
+    tests/fuzz/*.c) run_test "$1" bash tests/support/fuzz.sh "$1" ;;
     *.c) run_program "$1" ;;
     *)
         export DBSWEEP=$BUILD-asan/dbsweep
