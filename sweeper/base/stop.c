@@ -1,0 +1,68 @@
+/*
+ * The stop flag and the pipe that wakes poll().
+ */
+#include "sweeper/base/stop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t asked_signal;
+static int wake_pipe[2] = {-1, -1};
+
+static void wake(void)
+{
+    if (wake_pipe[1] >= 0) {
+        ssize_t written = write(wake_pipe[1], "s", 1);
+        (void)written; /* a full pipe is awake already */
+    }
+}
+
+void stop_ask(int signal_number)
+{
+    if (asked_signal == 0) {
+        asked_signal = signal_number;
+        wake();
+    }
+}
+
+static void on_signal(int signal_number)
+{
+    int saved = errno;
+    stop_ask(signal_number);
+    errno = saved;
+}
+
+void stop_install(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigemptyset(&action.sa_mask);
+    sigemptyset(&ignore.sa_mask);
+    if (wake_pipe[0] < 0 && pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
+        wake_pipe[0] = wake_pipe[1] = -1;
+    }
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    sigaction(SIGHUP, &action, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+}
+
+int stop_asked(void)
+{
+    return asked_signal;
+}
+
+int stop_descriptor(void)
+{
+    return wake_pipe[0];
+}
+
+void stop_clear(void)
+{
+    char byte[16];
+    asked_signal = 0;
+    while (wake_pipe[0] >= 0 && read(wake_pipe[0], byte, sizeof byte) > 0) {
+    }
+}
