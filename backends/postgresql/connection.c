@@ -1,0 +1,163 @@
+/*
+ * Opening a libpq connection against a deadline. libpq tells no SQLSTATE of a refused connection,
+ * so its verbose message is asked for and the code read from there: waiting mends "the database
+ * system is starting up", but not a wrong password, and words are translated.
+ */
+#include "backends/postgresql/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "sweeper/base/text.h"
+
+enum { MESSAGE_BYTES = 480, SQLSTATE_BYTES = 5 };
+static const char native_prefix[] = "SQLSTATE ";
+
+static void ignore_notice(void *context UNUSED, const char *message UNUSED)
+{
+}
+
+const char *connection_sqlstate(const struct err *err)
+{
+    size_t prefix = sizeof native_prefix - 1;
+    return strncmp(err->native_text, native_prefix, prefix) == 0 ? err->native_text + prefix : "";
+}
+
+static bool keep_sqlstate(struct err *err, const char *sqlstate)
+{
+    char native[16];
+    snprintf(native, sizeof native, "%s%.*s", native_prefix, SQLSTATE_BYTES, sqlstate);
+    return err_native(err, 0, native);
+}
+
+/* libpq's messages are lines; a record's text is one. */
+static void join_lines(const char *message, char *out, size_t size)
+{
+    size_t used = 0;
+    for (const char *at = message; *at != '\0' && used + 3 < size; at++) {
+        if (*at != '\n') {
+            out[used++] = *at == '\t' ? ' ' : *at;
+        } else if (at[1] != '\0' && used > 0) {
+            out[used++] = ';';
+            out[used++] = ' ';
+        }
+    }
+    out[used] = '\0';
+}
+
+static bool is_sqlstate(const char *text)
+{
+    return strspn(text, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == SQLSTATE_BYTES &&
+           text[SQLSTATE_BYTES] == ':';
+}
+
+/* Of "FATAL:  28P01: password authentication failed": the code; NULL where there is none. */
+static const char *find_sqlstate(const char *message)
+{
+    const char *at = strstr(message, ":  ");
+    while (at != NULL && !is_sqlstate(at + 3)) {
+        at = strstr(at + 3, ":  ");
+    }
+    return at != NULL ? at + 3 : NULL;
+}
+
+bool connection_error(const PGconn *conn, struct err *err)
+{
+    char words[MESSAGE_BYTES];
+    const char *message = PQerrorMessage(conn);
+    const char *sqlstate = find_sqlstate(message);
+    if (sqlstate == NULL) {
+        join_lines(message, words, sizeof words);
+        return err_set(err, ERR_CODE_connection, "%s",
+                       words[0] != '\0' ? words : "the connection is lost");
+    }
+    /* Behind the code stand the server's own words, up to the end of their line. */
+    const char *said = sqlstate + SQLSTATE_BYTES + 1;
+    said += strspn(said, " ");
+    err_set(err, ERR_CODE_connection, "the server refused the connection: %.*s",
+            (int)strcspn(said, "\n"), said);
+    return keep_sqlstate(err, sqlstate);
+}
+
+bool connection_result_error(const PGresult *result, enum err_code code, struct err *err)
+{
+    char words[MESSAGE_BYTES];
+    const char *said = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+    const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    join_lines(said != NULL ? said : PQresultErrorMessage(result), words, sizeof words);
+    err_set(err, code, "%s", words);
+    const char *advice = hint != NULL ? hint : detail;
+    if (advice != NULL) {
+        join_lines(advice, words, sizeof words);
+        err_hint(err, "%s", words);
+    }
+    return sqlstate != NULL ? keep_sqlstate(err, sqlstate) : false;
+}
+
+/* The connect string first, so that what stands behind it wins. */
+static PGconn *start(const struct session_spec *spec)
+{
+    const char *keywords[] = {"dbname", "application_name", "client_encoding",
+                              spec->password != NULL ? "password" : NULL, NULL};
+    const char *values[] = {spec->connect, spec->application, "UTF8", spec->password, NULL};
+    return PQconnectStartParams(keywords, values, 1);
+}
+
+static bool wait_for(const PGconn *conn, PostgresPollingStatusType wanted, int64_t deadline,
+                     struct err *err)
+{
+    struct pollfd descriptor = {.fd = PQsocket(conn),
+                                .events = wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT};
+    while (true) {
+        int ready = poll(&descriptor, 1, clock_left_ms(deadline));
+        if (ready > 0) {
+            return true;
+        }
+        if (ready < 0 && errno != EINTR) {
+            return err_set_errno(err, ERR_CODE_connection, "waiting for a connection failed");
+        }
+        if (clock_passed(deadline)) {
+            return err_set(err, ERR_CODE_timeout, "no connection to the server in time");
+        }
+    }
+}
+
+static bool finish(PGconn *conn, int64_t deadline, struct err *err)
+{
+    PostgresPollingStatusType wanted = PGRES_POLLING_WRITING;
+    if (PQstatus(conn) == CONNECTION_BAD) {
+        return connection_error(conn, err);
+    }
+    while (wanted != PGRES_POLLING_OK) {
+        if (wanted == PGRES_POLLING_FAILED) {
+            return connection_error(conn, err);
+        }
+        if (!wait_for(conn, wanted, deadline, err)) {
+            return false;
+        }
+        wanted = PQconnectPoll(conn);
+    }
+    PQsetErrorVerbosity(conn, PQERRORS_DEFAULT);
+    return PQsetnonblocking(conn, 1) == 0 || connection_error(conn, err);
+}
+
+bool connection_open(const struct session_spec *spec, int64_t deadline, PGconn **out,
+                     struct err *err)
+{
+    PGconn *conn = start(spec);
+    if (conn == NULL) {
+        return err_memory(err);
+    }
+    PQsetErrorVerbosity(conn, PQERRORS_VERBOSE);
+    PQsetNoticeProcessor(conn, ignore_notice, NULL);
+    if (!finish(conn, deadline, err)) {
+        PQfinish(conn);
+        return false;
+    }
+    *out = conn;
+    return true;
+}

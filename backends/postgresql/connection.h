@@ -1,0 +1,27 @@
+/*
+ * What the session's calls and its opening share: the libpq connection, and libpq's errors as
+ * error records.
+ */
+#ifndef BACKENDS_POSTGRESQL_CONNECTION_H
+#define BACKENDS_POSTGRESQL_CONNECTION_H
+
+#include <libpq-fe.h>
+
+#include "backends/session.h"
+
+/* Connects within the deadline without ever blocking longer (but for the resolver, which libpq
+ * calls itself). The connection comes back non-blocking. Errors: connection, with the SQLSTATE
+ * where the server itself refused; timeout. */
+bool connection_open(const struct session_spec *spec, int64_t deadline, PGconn **out,
+                     struct err *err);
+
+/* Fills the record from an error result: the server's words, its detail or hint, and
+ * "SQLSTATE xxxxx" as the native code. Returns false. */
+bool connection_result_error(const PGresult *result, enum err_code code, struct err *err);
+/* The same from the connection's last message. Returns false. */
+bool connection_error(const PGconn *conn, struct err *err);
+
+/* The five characters of a record filled here, or "" where the server gave none. */
+const char *connection_sqlstate(const struct err *err);
+
+#endif
