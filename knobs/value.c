@@ -18,6 +18,7 @@
 
 /* Between -2^63 and this every whole double fits an int64_t. */
 #define INT64_BOUND 9223372036854774784.0
+#define WHOLE_BOUND 1e15
 #define REAL_DIGITS 12
 #define REAL_TOLERANCE 1e-9
 
@@ -461,6 +462,9 @@ static const char *real_text(double real, struct arena *arena)
 {
     char buffer[64];
     double rounded = value_round_real(real);
+    /* Nobody writes 500 as 5e+02, however short it is. */
+    if (rounded == floor(rounded) && fabs(rounded) < WHOLE_BOUND)
+        return arena_printf(arena, "%" PRId64, (int64_t)rounded);
     /* The largest doubles round to infinity. */
     units_format_real(isfinite(rounded) ? rounded : real, buffer, sizeof(buffer));
     return arena_strdup(arena, buffer);
