@@ -49,7 +49,16 @@ static void real_sleep(int64_t deadline_ns)
     }
 }
 
-static const struct clock_source real_source = {real_now, real_boot, real_wall, real_sleep};
+static void real_pause(int64_t deadline_ns)
+{
+    struct timespec until = {.tv_sec = (time_t)(deadline_ns / NS_PER_S),
+                             .tv_nsec = (long)(deadline_ns % NS_PER_S)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
+    }
+}
+
+static const struct clock_source real_source = {real_now, real_boot, real_wall, real_sleep,
+                                                real_pause};
 static const struct clock_source *source = &real_source;
 
 void clock_replace(const struct clock_source *replacement)
@@ -75,6 +84,11 @@ int64_t clock_wall_us(void)
 void clock_sleep_until(int64_t deadline_ns)
 {
     source->sleep_until(deadline_ns);
+}
+
+void clock_pause_until(int64_t deadline_ns)
+{
+    source->pause_until(deadline_ns);
 }
 
 int64_t clock_deadline_ms(int64_t ms)

@@ -18,6 +18,7 @@ int64_t clock_now_ns(void);      /* CLOCK_MONOTONIC */
 int64_t clock_boot_ns(void);     /* CLOCK_BOOTTIME: goes on while suspended */
 int64_t clock_wall_us(void);     /* since 1970-01-01 UTC */
 void clock_sleep_until(int64_t deadline_ns); /* returns early when a stop was asked (stop.h) */
+void clock_pause_until(int64_t deadline_ns); /* to the end: for work that no stop interrupts */
 
 /* now + ms, saturating at CLOCK_NEVER; ms < 0 means never. */
 int64_t clock_deadline_ms(int64_t ms);
@@ -34,6 +35,7 @@ struct clock_source {
     int64_t (*boot_ns)(void);
     int64_t (*wall_us)(void);
     void (*sleep_until)(int64_t deadline_ns);
+    void (*pause_until)(int64_t deadline_ns);
 };
 void clock_replace(const struct clock_source *source);
 

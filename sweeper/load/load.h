@@ -167,7 +167,11 @@ bool load_worker_open(struct host *host, const char *program, const struct load_
 /* Waits for ready: every client connected and prepared. */
 bool load_worker_ready(struct load_worker *worker, int64_t deadline,
                        const struct load_progress *progress, struct err *err) MUST_USE;
-/* Says go and waits for the result until the deadline; a stop request (stop.h) ends it with err
+/* Says go and returns when the worker's measure phase begins (at once where there is no warm-up).
+ * A stop request ends it with err `stopped`. */
+bool load_worker_go(struct load_worker *worker, int64_t deadline,
+                    const struct load_progress *progress, struct err *err) MUST_USE;
+/* Says go if nobody has, and waits for the result until the deadline; a stop request (stop.h) ends it with err
  * `stopped`. `out` may be NULL for operations without a result. */
 bool load_worker_finish(struct load_worker *worker, int64_t deadline,
                         const struct load_progress *progress, struct arena *arena,

@@ -1,0 +1,128 @@
+/*
+ * The commands that read a store: status, rank, show, export, emit. None of them writes to it.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "knobs/catalogue.h"
+#include "store/rank.h"
+#include "store/views.h"
+#include "sweeper/base/log.h"
+#include "sweeper/commands.h"
+#include "sweeper/emit.h"
+
+enum { ARENA_BYTES = 1 << 30 };
+
+int command_fail(const struct err *err)
+{
+    log_err(LOG_ERROR, err);
+    return err_exit_status(err->class);
+}
+
+int command_print(const char *text)
+{
+    if (fputs(text, stdout) < 0 || fflush(stdout) != 0) {
+        struct err err;
+        err_clear(&err);
+        err_set_errno(&err, ERR_CODE_usage, "cannot write to standard output");
+        return command_fail(&err);
+    }
+    return 0;
+}
+
+/* A command over an open store that fills text. */
+typedef bool (*store_command)(const struct cli *cli, struct store *store, struct arena *arena,
+                              struct text *out, struct err *err);
+
+static int with_store(const struct cli *cli, store_command command)
+{
+    struct arena arena;
+    struct err err;
+    struct store *store = NULL;
+    struct text text;
+    err_clear(&err);
+    arena_open(&arena, ARENA_BYTES);
+    text_open(&text, &arena);
+    bool ok = store_open(cli->operands[0], STORE_READ, &store, &err) &&
+              command(cli, store, &arena, &text, &err);
+    const char *printed = ok ? text_done(&text) : NULL;
+    if (ok && printed == NULL) {
+        ok = err_memory(&err);
+    }
+    int status = ok ? command_print(printed) : command_fail(&err);
+    store_close(store);
+    arena_close(&arena);
+    return status;
+}
+
+static bool status_text(const struct cli *cli, struct store *store, struct arena *arena,
+                        struct text *out, struct err *err)
+{
+    return view_status(store, cli_text(cli, "--format"), arena, out, err);
+}
+
+int command_status(const struct cli *cli)
+{
+    return with_store(cli, status_text);
+}
+
+static bool rank_text(const struct cli *cli, struct store *store, struct arena *arena,
+                      struct text *out, struct err *err)
+{
+    int64_t top = 0;
+    struct rank_table table;
+    if (cli_has(cli, "--top") && !cli_integer(cli, "--top", &top, err)) {
+        return false;
+    }
+    struct rank_options options = {.by = cli_text(cli, "--by"),
+                                   .under = cli_text(cli, "--under"),
+                                   .where = cli_text(cli, "--where"),
+                                   .durability = cli_text(cli, "--durability"),
+                                   .across = cli_text(cli, "--across"),
+                                   .top = top > 0 ? (size_t)top : 0};
+    return rank_compute(store, &options, arena, &table, err) &&
+           rank_format(&table, cli_text(cli, "--format"), out, err);
+}
+
+int command_rank(const struct cli *cli)
+{
+    return with_store(cli, rank_text);
+}
+
+static bool show_text(const struct cli *cli, struct store *store, struct arena *arena,
+                      struct text *out, struct err *err)
+{
+    int64_t trial = 0;
+    if (!units_parse_int(cli->operands[1], &trial, err)) {
+        return err_hint(err, "a trial is named by its number: dbsweep export %s lists them",
+                        cli->operands[0]);
+    }
+    return view_show(store, trial, cli_text(cli, "--format"), arena, out, err);
+}
+
+int command_show(const struct cli *cli)
+{
+    return with_store(cli, show_text);
+}
+
+static bool export_text(const struct cli *cli, struct store *store, struct arena *arena,
+                        struct text *out, struct err *err)
+{
+    return view_export(store, cli_text(cli, "--format"), arena, out, err);
+}
+
+int command_export(const struct cli *cli)
+{
+    return with_store(cli, export_text);
+}
+
+static bool emit_text(const struct cli *cli, struct store *store, struct arena *arena,
+                      struct text *out, struct err *err)
+{
+    return emit_point(store, cli->operands[1], arena, out, err);
+}
+
+int command_emit(const struct cli *cli)
+{
+    return with_store(cli, emit_text);
+}

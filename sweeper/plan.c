@@ -1,0 +1,183 @@
+/*
+ * Builds what a sweep needs before its first trial, in an order in which bad input is found
+ * before anything is touched: file, target, grid, layers above the file, and only then the store
+ * and the lock. Keeping and comparing with the store is in plan_store.c.
+ */
+#include "sweeper/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sweeper/base/log.h"
+
+enum { ARENA_LIMIT_BYTES = 1 << 30 };
+
+bool plan_read(struct plan *plan, const char *path, struct err *err)
+{
+    memset(plan, 0, sizeof *plan);
+    arena_open(&plan->arena, ARENA_LIMIT_BYTES);
+    return sweepfile_read(path, &plan->arena, &plan->sweep, err);
+}
+
+void plan_close(struct plan *plan)
+{
+    target_unlock(&plan->target);
+    target_close(&plan->target);
+    store_close(plan->store);
+    plan->store = NULL;
+    arena_close(&plan->arena);
+}
+
+/* ---- guard ---- */
+
+static bool guard_lookup(void *context, const char *name, struct rule_value *out, struct err *err)
+{
+    const struct value_facts *facts = context;
+    if (strcmp(name, "host.memory") == 0) {
+        *out = (struct rule_value){.kind = RULE_NUMBER,
+                                   .number = (double)facts->host_memory_bytes};
+        return true;
+    }
+    if (strcmp(name, "host.cpus") == 0) {
+        *out = (struct rule_value){.kind = RULE_NUMBER, .number = (double)facts->host_cpu_count};
+        return true;
+    }
+    err_set(err, ERR_CODE_rule, "\"%s\" has no meaning in guard.memory", name);
+    return err_hint(err, "use host.memory: \"0.9 * host.memory\"");
+}
+
+static bool compute_guard(struct plan *plan, struct err *err)
+{
+    const char *text = plan->sweep.guard.memory;
+    if (strcmp(text, "off") == 0 || plan->target.facts.host_memory_bytes == 0) {
+        return true;
+    }
+    struct rule *rule = NULL;
+    double bytes = 0;
+    if (!rule_parse(text, &plan->arena, &rule, err) ||
+        !rule_number(rule, guard_lookup, &plan->target.facts, &bytes, err)) {
+        return err_while(err, "reading guard.memory");
+    }
+    if (!(bytes >= 1) || bytes > 9e18) {
+        return err_set(err, ERR_CODE_rule, "guard.memory comes out as %g bytes", bytes);
+    }
+    plan->guard_bytes = (int64_t)bytes;
+    return true;
+}
+
+/* ---- probe ---- */
+
+static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, size_t row_count,
+                       struct err *err)
+{
+    return sweepfile_grid(&plan->sweep, rows, row_count, &plan->target.facts, &plan->arena,
+                          &plan->grid, err) &&
+           target_use_grid(&plan->target, &plan->grid, err) && compute_guard(plan, err) &&
+           grid_build(&plan->grid, plan->target.baseline_values, &plan->target.facts,
+                      plan->guard_bytes, &plan->arena, err);
+}
+
+/* Without the target only its host's facts are known, and those only when it is this one. */
+static bool probe_offline(struct plan *plan, struct err *err)
+{
+    plan->target.sweep = &plan->sweep;
+    plan->target.arena = &plan->arena;
+    if (!plan->sweep.has_host && !target_open(&plan->target, &plan->sweep, &plan->arena, err)) {
+        return false;
+    }
+    return build_grid(plan, NULL, 0, err);
+}
+
+/* The axes are read against our own catalogue before the server is asked: a typo is reported with
+ * its line even when the server is down. Knobs that only the server knows wait for the probe. */
+bool plan_probe(struct plan *plan, bool offline, struct err *err)
+{
+    if (offline) {
+        return probe_offline(plan, err);
+    }
+    if (!plan->target.is_open &&
+        !target_open(&plan->target, &plan->sweep, &plan->arena, err)) {
+        return false;
+    }
+    if (!target_probe(&plan->target, err) ||
+        !build_grid(plan, plan->target.rows, plan->target.row_count, err)) {
+        return false;
+    }
+    plan->baseline_values = plan->target.baseline_values;
+    return target_preflight(&plan->target, err);
+}
+
+/* ---- recovery ---- */
+
+bool plan_recover(struct plan *plan, struct err *err)
+{
+    if (access(plan->sweep.store_path, F_OK) != 0) {
+        return true;
+    }
+    struct store_sweep kept;
+    bool has_baseline = false;
+    if (!store_open(plan->sweep.store_path, STORE_WRITE, &plan->store, err)) {
+        return false;
+    }
+    if (!store_sweep_latest(plan->store, &plan->arena, &kept, err)) {
+        if (err->code != ERR_CODE_not_found) {
+            return false;
+        }
+        err_clear(err);
+        return true;
+    }
+    if (!target_open(&plan->target, &plan->sweep, &plan->arena, err) ||
+        !store_touched_get(plan->store, kept.sweep_id, &plan->target.is_touched, err)) {
+        return false;
+    }
+    if (!plan->target.is_touched) {
+        return true;
+    }
+    log_line(LOG_WARN, "an earlier run was interrupted: putting the baseline back first");
+    return target_recall(&plan->target, plan->store, &kept, &has_baseline, err) &&
+           (!has_baseline || (target_lock(&plan->target, plan->sweep.store_path, err) &&
+                              target_restore(&plan->target, err) &&
+                              target_tidy(&plan->target, err)));
+}
+
+/* ---- texts ---- */
+
+static const char *values_text(const struct plan *plan, const struct value *values,
+                               const char *none, struct arena *arena)
+{
+    struct text text;
+    text_open(&text, arena);
+    for (size_t i = 0; i < plan->grid.swept_count; i++) {
+        if (values[i].kind == VALUE_BASELINE) {
+            continue;
+        }
+        const char *shown = value_display(plan->grid.swept[i].knob, &values[i], arena);
+        text_addf(&text, "%s%s=%s", text.size > 0 ? " " : "", plan->grid.swept[i].knob->name,
+                  shown != NULL ? shown : "?");
+    }
+    return text.size == 0 && !text.failed ? none : text_done(&text);
+}
+
+const char *plan_point_text(const struct plan *plan, const struct point *point,
+                            struct arena *arena)
+{
+    return values_text(plan, point->values, "baseline", arena);
+}
+
+const char *plan_condition_text(const struct plan *plan, const struct condition *condition,
+                                struct arena *arena)
+{
+    return values_text(plan, condition->values, "", arena);
+}
+
+const char *plan_pruned_reason(const struct plan *plan, const struct pruned *pruned,
+                               struct arena *arena)
+{
+    if (pruned->rule != SIZE_MAX) {
+        return arena_printf(arena, "rule: %s", rule_text(plan->grid.rules[pruned->rule]));
+    }
+    const char *limit = units_format_size(arena, plan->guard_bytes);
+    return arena_printf(arena, "memory guard: its buffers exceed %s (guard.memory = \"%s\")",
+                        limit != NULL ? limit : "the limit", plan->sweep.guard.memory);
+}

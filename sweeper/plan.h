@@ -1,0 +1,49 @@
+/*
+ * What stands before the first trial: the sweep file read, the target opened and probed, the grid
+ * built and pruned, the store opened, an interrupted sweep put right first. Shared by `check`
+ * (which stops before anything is written), `run` and `restore`.
+ */
+#ifndef SWEEPER_PLAN_H
+#define SWEEPER_PLAN_H
+
+#include "sweeper/target.h"
+
+struct plan {
+    struct arena arena; /* the sweep's */
+    struct sweep sweep;
+    struct target target;
+    struct grid grid;
+    struct value *baseline_values; /* [grid.swept_count] */
+    int64_t guard_bytes;           /* 0: off */
+    struct store *store;
+    int64_t sweep_id;
+    int64_t call_id;
+    int64_t *point_ids;     /* [grid.point_count] */
+    int64_t *condition_ids; /* [grid.condition_count] */
+    bool is_resumed;
+};
+
+/* Reads the file. */
+bool plan_read(struct plan *plan, const char *path, struct err *err) MUST_USE;
+/* Opens and probes the target and builds the grid; writes nothing. With `offline`, rows come from
+ * the catalogue and the target is left alone. */
+bool plan_probe(struct plan *plan, bool offline, struct err *err) MUST_USE;
+/* If the store exists and says that the target may be off its baseline, puts it back first. */
+bool plan_recover(struct plan *plan, struct err *err) MUST_USE;
+/* Locks the target, opens or creates the store, keeps or compares the baseline, registers points
+ * and begins this call. With `fresh`, a new sweep begins in the store. */
+bool plan_begin(struct plan *plan, bool fresh, struct err *err) MUST_USE;
+/* Closes everything; safe after any failure. */
+void plan_close(struct plan *plan);
+
+/* "shared_buffers=1G work_mem=4M" for people, without what stays as found; "baseline" for the
+ * baseline. NULL where memory ends. */
+const char *plan_point_text(const struct plan *plan, const struct point *point,
+                            struct arena *arena);
+const char *plan_condition_text(const struct plan *plan, const struct condition *condition,
+                                struct arena *arena);
+/* Why a cell was pruned: the rule's text or the memory guard. */
+const char *plan_pruned_reason(const struct plan *plan, const struct pruned *pruned,
+                               struct arena *arena);
+
+#endif

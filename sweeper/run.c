@@ -1,0 +1,348 @@
+/*
+ * The run loop. The line in run_stages is the road; around it, record_trial lets the error's class
+ * decide, run_trials goes on until the strategy is done or a stop is asked, and sweep_run always
+ * restores the baseline and proves it.
+ */
+#include "sweeper/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "sweeper/base/log.h"
+#include "sweeper/base/stop.h"
+#include "sweeper/load/workload.h"
+#include "sweeper/notify.h"
+#include "sweeper/run_history.h"
+#include "sweeper/trial.h"
+
+enum { TARGET_TRIES = 3, TRIAL_ARENA_BYTES = 512 << 20, MARGIN_MS = 5000 };
+
+struct run {
+    const struct run_options *options;
+    struct plan plan;
+    struct console console;
+    struct trial_setup setup;
+    struct arena arena;       /* the trial's */
+    int64_t end_ns;           /* by then the baseline is back: --until, --budget */
+    int64_t trials_this_call;
+    int64_t failed_count;     /* trials of this call */
+    int target_failures;      /* in a row */
+    bool is_begun;            /* plan_begin succeeded: a call row is open */
+};
+
+static bool run_stages(struct trial *t)
+{
+    return trial_stop(t) && trial_reset_files(t) && trial_apply(t) && trial_drop_caches(t) &&
+           trial_start(t) && trial_ready(t) && trial_verify(t) && trial_reset_data(t) &&
+           trial_settle(t) && trial_prewarm(t) && trial_warm_up(t) && trial_measure(t) &&
+           trial_verify_again(t) && trial_check(t);
+}
+
+/* ---- one trial ---- */
+
+/* A point is blamed only if the baseline works: otherwise the target is at fault. */
+static bool blame(struct run *run, struct trial *trial, struct err *err)
+{
+    struct err baseline;
+    err_clear(&baseline);
+    if (target_restore(&run->plan.target, &baseline)) {
+        return true;
+    }
+    log_err(LOG_ERROR, &baseline);
+    *err = trial->err;
+    err_while(err, "the baseline does not work either: %.90s", baseline.text);
+    err->code = ERR_CODE_baseline_failed;
+    return err_reclass(err, ERR_TARGET);
+}
+
+static void announce_end(struct run *run, const struct trial *trial, bool ok)
+{
+    const char *point =
+        plan_point_text(&run->plan, &run->plan.grid.points[trial->point], &run->arena);
+    if (!ok) {
+        log_err(trial->err.class == ERR_STOP ? LOG_INFO : LOG_WARN, &trial->err);
+    }
+    notify_trial(&run->plan, trial->id, point != NULL ? point : "?", ok ? "done" : "failed",
+                 ok ? NULL : &trial->err);
+}
+
+/* Ends the row; what the error's class asks for comes after. */
+static bool record_trial(struct run *run, const struct proposal *next, struct err *err)
+{
+    struct trial trial = {.setup = &run->setup,
+                          .arena = &run->arena,
+                          .point = next->point,
+                          .condition = next->condition,
+                          .purpose = next->purpose};
+    if (!trial_begin(&trial, err)) {
+        return false;
+    }
+    bool ok = run_stages(&trial);
+    trial_close(&trial);
+    announce_end(run, &trial, ok);
+    if (!ok && trial.err.class == ERR_POINT) {
+        /* The log is read before the restore's own restart buries it. */
+        struct err judged;
+        err_clear(&judged);
+        const char *tail = target_log_tail(&run->plan.target, &run->arena);
+        if (!blame(run, &trial, &judged)) {
+            trial.err = judged;
+        }
+        trial.log_tail = tail;
+    }
+    if (!trial_end(&trial, ok, err)) {
+        return false;
+    }
+    run->trials_this_call++;
+    if (ok || trial.err.class == ERR_POINT) {
+        run->failed_count += !ok;
+        run->target_failures = 0;
+        return true;
+    }
+    *err = trial.err;
+    return false;
+}
+
+/* ---- all trials ---- */
+
+static bool time_is_up(const struct run *run, const struct run_history *past)
+{
+    const struct workload_spec *workload = &run->plan.sweep.workload;
+    if (run->end_ns == CLOCK_NEVER) {
+        return false;
+    }
+    int64_t trial_ms = past->typical_ms > 0 ? past->typical_ms
+                                            : workload->warm_up_ms + workload->measure_ms;
+    return clock_now_ns() + (trial_ms + trial_ms / 10 + MARGIN_MS) * NS_PER_MS > run->end_ns;
+}
+
+static void announce_trial(struct run *run, const struct run_history *past,
+                           const struct proposal *next)
+{
+    const struct plan *plan = &run->plan;
+    const struct sweep *sweep = &plan->sweep;
+    int64_t remaining = strategy_remaining(&sweep->strategy, &plan->grid, &past->history);
+    const char *point = plan_point_text(plan, &plan->grid.points[next->point], &run->arena);
+    const char *condition =
+        plan_condition_text(plan, &plan->grid.conditions[next->condition], &run->arena);
+    char label[240];
+    snprintf(label, sizeof label, "%s%s%s", point != NULL ? point : "?",
+             condition != NULL && condition[0] != '\0' ? " | " : "",
+             condition != NULL ? condition : "");
+    console_trial(&run->console, past->finished_count + 1, past->finished_count + remaining,
+                  label, past->typical_ms > 0 ? remaining * past->typical_ms : -1);
+    if (past->best_point != SIZE_MAX) {
+        const char *best =
+            plan_point_text(plan, &plan->grid.points[past->best_point], &run->arena);
+        char text[200];
+        snprintf(text, sizeof text, "%s: %.6g %s", best != NULL ? best : "?", past->best_value,
+                 sweep->rank.by);
+        console_best(&run->console, text);
+    }
+}
+
+/* Target trouble: back off, put the baseline back, go on; give up after a few in a row. */
+static bool survive(struct run *run, struct err *err)
+{
+    if (err->class != ERR_TARGET || ++run->target_failures >= TARGET_TRIES) {
+        return false;
+    }
+    log_err(LOG_WARN, err);
+    log_line(LOG_WARN, "target trouble %d of %d: trying again in %d s", run->target_failures,
+             TARGET_TRIES, 5 * run->target_failures);
+    clock_sleep_until(clock_deadline_ms(5000LL * run->target_failures));
+    err_clear(err);
+    return stop_asked() != 0 ? err_set(err, ERR_CODE_stopped, "a stop was asked")
+                             : target_restore(&run->plan.target, err);
+}
+
+static bool run_trials(struct run *run, struct err *err)
+{
+    const struct plan *plan = &run->plan;
+    while (true) {
+        struct run_history past;
+        struct proposal next;
+        arena_reset(&run->arena);
+        if (stop_asked() != 0) {
+            return err_set(err, ERR_CODE_stopped, "stopped by signal %d", stop_asked());
+        }
+        if (!run_history_load(plan, &run->arena, &past, err) ||
+            !strategy_next(&plan->sweep.strategy, &plan->grid, &past.history, &run->arena, &next,
+                           err)) {
+            return false;
+        }
+        if (next.done) {
+            return true;
+        }
+        bool is_over = run->options->trial_limit > 0 &&
+                       run->trials_this_call >= run->options->trial_limit;
+        if (is_over || time_is_up(run, &past)) {
+            return err_set(err, ERR_CODE_budget, "%s",
+                           is_over ? "the trials asked for are done"
+                                   : "the time left is too short for another trial");
+        }
+        announce_trial(run, &past, &next);
+        if (!record_trial(run, &next, err) && !survive(run, err)) {
+            return false;
+        }
+    }
+}
+
+/* ---- before and after ---- */
+
+/* Local HH:MM, the next one to come. */
+static bool parse_until(const char *text, int64_t *out_ns, struct err *err)
+{
+    int hour = 0;
+    int minute = 0;
+    char rest = '\0';
+    if (sscanf(text, "%2d:%2d%c", &hour, &minute, &rest) != 2 || hour < 0 || hour > 23 ||
+        minute < 0 || minute > 59) {
+        err_set(err, ERR_CODE_usage, "--until takes a local time such as 07:00, not \"%s\"",
+                text);
+        return err_hint(err, "give hours and minutes, 00:00 to 23:59");
+    }
+    time_t now = (time_t)(clock_wall_us() / 1000000);
+    struct tm local;
+    localtime_r(&now, &local);
+    local.tm_hour = hour;
+    local.tm_min = minute;
+    local.tm_sec = 0;
+    local.tm_isdst = -1;
+    time_t then = mktime(&local);
+    if (then <= now) {
+        local.tm_mday++;
+        local.tm_hour = hour;
+        local.tm_min = minute;
+        local.tm_isdst = -1;
+        then = mktime(&local);
+    }
+    *out_ns = clock_now_ns() + (int64_t)(then - now) * NS_PER_S;
+    return true;
+}
+
+static bool read_limits(struct run *run, struct err *err)
+{
+    run->end_ns = CLOCK_NEVER;
+    if (run->options->until != NULL && !parse_until(run->options->until, &run->end_ns, err)) {
+        return false;
+    }
+    if (run->options->budget_ms > 0) {
+        int64_t by_budget = clock_deadline_ms(run->options->budget_ms);
+        run->end_ns = by_budget < run->end_ns ? by_budget : run->end_ns;
+    }
+    return true;
+}
+
+/* "default": nothing for read-only work, a copy of the file for embedded databases, a reload for
+ * servers, whose data directory may hold more than the workload's tables. */
+static bool resolve_reset(struct run *run, struct err *err)
+{
+    const struct sweep *sweep = &run->plan.sweep;
+    const char *asked = sweep->workload.reset;
+    if (strcmp(asked, "default") == 0) {
+        bool is_dirty = workload_writes(&sweep->workload);
+        asked = !is_dirty                    ? "none"
+                : sweep->backend->embedded ? "snapshot"
+                                             : "reload";
+    }
+    if (strcmp(asked, "snapshot") == 0 && sweep->backend->snapshot == NULL) {
+        err_set(err, ERR_CODE_unsupported, "backend %s cannot copy its data files",
+                sweep->backend->name);
+        return err_hint(err, "use workload.reset = \"reload\"");
+    }
+    run->setup.reset = asked;
+    return true;
+}
+
+static void note_progress(void *context, const char *text)
+{
+    struct run *run = context;
+    console_note(&run->console, text);
+}
+
+/* Loads the workload's data once, under the baseline. Refuses foreign tables before anything of
+ * the target is changed. */
+static bool prepare_data(struct run *run, struct err *err)
+{
+    struct plan *plan = &run->plan;
+    const struct workload *workload = workload_find(plan->sweep.workload.kind);
+    if (workload == NULL || workload->prepare == NULL) {
+        return true;
+    }
+    bool is_dirty = strcmp(run->setup.reset, "snapshot") == 0;
+    struct load_job job = {.operation = is_dirty ? LOAD_RESET : LOAD_PREPARE,
+                           .workload = plan->sweep.workload,
+                           .backend = plan->sweep.backend->name,
+                           .session = {.connect = plan->sweep.target.connect,
+                                       .password = plan->sweep.target.password,
+                                       .application = "dbsweep"}};
+    struct load_progress progress = {.context = run, .note = note_progress};
+    console_stage(&run->console, "prepare", "loads the workload's data", 0);
+    if (!load_run(run->setup.load_host, NULL, &job,
+                  clock_deadline_ms(job.workload.prepare_timeout_ms), &progress, &run->arena,
+                  NULL, err)) {
+        return err_while(err, "preparing the workload's data");
+    }
+    return true;
+}
+
+static bool begin_run(struct run *run, struct err *err)
+{
+    struct plan *plan = &run->plan;
+    return read_limits(run, err) && plan_read(plan, run->options->sweep_file, err) &&
+           resolve_reset(run, err) && plan_recover(plan, err) && plan_probe(plan, false, err) &&
+           host_open(NULL, CLOCK_NEVER, &run->setup.load_host, err) &&
+           target_lock(&plan->target, plan->sweep.store_path, err) && prepare_data(run, err) &&
+           plan_begin(plan, run->options->fresh, err);
+}
+
+/* The restore comes first and is never skipped; its failure outweighs what ended the run. */
+static bool end_run(struct run *run, bool ok, struct err *err)
+{
+    struct plan *plan = &run->plan;
+    struct err back;
+    err_clear(&back);
+    stop_clear();
+    if (run->is_begun) {
+        console_stage(&run->console, "restore", "puts the baseline back and proves it", 0);
+        bool is_back =
+            target_restore(&plan->target, &back) && target_tidy(&plan->target, &back);
+        if (!is_back) {
+            log_err(LOG_ERROR, ok ? &back : err);
+            *err = back;
+            ok = false;
+        }
+        struct err lost;
+        err_clear(&lost);
+        const char *status = ok ? "done" : err->class == ERR_STOP ? "stopped" : "failed";
+        if (!store_call_end(plan->store, plan->call_id, status, ok ? NULL : err, &lost) && ok) {
+            *err = lost;
+            ok = false;
+        }
+        notify_end(plan, status, ok ? NULL : err);
+        if (!is_back) {
+            plan->target.is_locked = false; /* the lock stays until `dbsweep restore` worked */
+        }
+    }
+    return ok;
+}
+
+bool sweep_run(const struct run_options *options, int64_t *out_failed, struct err *err)
+{
+    struct run run = {.options = options};
+    run.setup = (struct trial_setup){.plan = &run.plan, .console = &run.console};
+    arena_open(&run.arena, TRIAL_ARENA_BYTES);
+    console_open(&run.console);
+    run.is_begun = begin_run(&run, err);
+    bool ok = run.is_begun && run_trials(&run, err);
+    ok = end_run(&run, ok, err);
+    *out_failed = run.failed_count;
+    console_close(&run.console);
+    host_close(run.setup.load_host);
+    plan_close(&run.plan);
+    arena_close(&run.arena);
+    return ok;
+}

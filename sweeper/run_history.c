@@ -1,0 +1,136 @@
+/*
+ * Maps the store's rows to the grid by their keys, so that a sweep goes on from the store alone.
+ */
+#include "sweeper/run_history.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TYPICAL_OF = 5 };
+
+struct keyed {
+    const char *key;
+    size_t index;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(((const struct keyed *)a)->key, ((const struct keyed *)b)->key);
+}
+
+static size_t find_key(const struct keyed *sorted, size_t count, const char *key)
+{
+    struct keyed wanted = {.key = key};
+    const struct keyed *found = bsearch(&wanted, sorted, count, sizeof *sorted, compare_keys);
+    return found != NULL ? found->index : SIZE_MAX;
+}
+
+static struct keyed *sort_points(const struct grid *grid, struct arena *arena)
+{
+    struct keyed *sorted = ARENA_ARRAY(arena, struct keyed, grid->point_count + 1);
+    for (size_t i = 0; sorted != NULL && i < grid->point_count; i++) {
+        sorted[i] = (struct keyed){.key = grid->points[i].key, .index = i};
+    }
+    if (sorted != NULL) {
+        qsort(sorted, grid->point_count, sizeof *sorted, compare_keys);
+    }
+    return sorted;
+}
+
+static struct keyed *sort_conditions(const struct grid *grid, struct arena *arena)
+{
+    struct keyed *sorted = ARENA_ARRAY(arena, struct keyed, grid->condition_count + 1);
+    for (size_t i = 0; sorted != NULL && i < grid->condition_count; i++) {
+        sorted[i] = (struct keyed){.key = grid->conditions[i].key, .index = i};
+    }
+    if (sorted != NULL) {
+        qsort(sorted, grid->condition_count, sizeof *sorted, compare_keys);
+    }
+    return sorted;
+}
+
+/* A failure of the target is no verdict on the point: it is tried again. */
+static enum trial_state state_of(const struct store_history *row)
+{
+    if (strcmp(row->status, "done") == 0) {
+        return TRIAL_DONE;
+    }
+    if (strcmp(row->status, "failed") == 0 && strcmp(row->class, "POINT") == 0) {
+        return TRIAL_FAILED;
+    }
+    return strcmp(row->status, "running") == 0 ? TRIAL_RUNNING : TRIAL_VOID;
+}
+
+static int compare_durations(const void *a, const void *b)
+{
+    int64_t left = *(const int64_t *)a;
+    int64_t right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static int64_t typical_duration(const struct past_trial *trials, size_t count)
+{
+    int64_t last[TYPICAL_OF];
+    size_t used = 0;
+    for (size_t i = count; i > 0 && used < TYPICAL_OF; i--) {
+        if (trials[i - 1].state == TRIAL_DONE) {
+            last[used++] = trials[i - 1].elapsed_ms;
+        }
+    }
+    qsort(last, used, sizeof *last, compare_durations);
+    return used > 0 ? last[used / 2] : 0;
+}
+
+static void note_best(struct run_history *out, const struct past_trial *trial)
+{
+    if (trial->state != TRIAL_DONE || isnan(trial->value) || trial->point == SIZE_MAX) {
+        return;
+    }
+    bool is_better = isnan(out->best_value) || (trial->higher_is_better
+                                                    ? trial->value > out->best_value
+                                                    : trial->value < out->best_value);
+    if (is_better) {
+        out->best_value = trial->value;
+        out->best_point = trial->point;
+    }
+}
+
+bool run_history_load(const struct plan *plan, struct arena *arena, struct run_history *out,
+                      struct err *err)
+{
+    struct store_history *rows = NULL;
+    size_t count = 0;
+    if (!store_history_load(plan->store, plan->sweep_id, arena, &rows, &count, err)) {
+        return false;
+    }
+    struct keyed *points = sort_points(&plan->grid, arena);
+    struct keyed *conditions = sort_conditions(&plan->grid, arena);
+    struct past_trial *trials = ARENA_ARRAY(arena, struct past_trial, count + 1);
+    if (points == NULL || conditions == NULL || trials == NULL) {
+        return err_memory(err);
+    }
+    *out = (struct run_history){.best_value = NAN, .best_point = SIZE_MAX};
+    for (size_t i = 0; i < count; i++) {
+        struct past_trial *trial = &trials[i];
+        trial->point = find_key(points, plan->grid.point_count, rows[i].point_key);
+        trial->condition =
+            find_key(conditions, plan->grid.condition_count, rows[i].condition_key);
+        trial->call_id = rows[i].call_id;
+        trial->state = state_of(&rows[i]);
+        trial->value = rows[i].value;
+        trial->higher_is_better = strcmp(plan->sweep.rank.better, "higher") == 0;
+        trial->elapsed_ms = (rows[i].ended_us - rows[i].started_us) / 1000;
+        if (!purpose_parse(rows[i].purpose, &trial->purpose)) {
+            return err_set(err, ERR_CODE_store, "the store holds an unknown purpose \"%s\"",
+                           rows[i].purpose);
+        }
+        bool is_ended = trial->state == TRIAL_DONE || trial->state == TRIAL_FAILED;
+        out->finished_count += is_ended && trial->point != SIZE_MAX;
+        note_best(out, trial);
+    }
+    out->history =
+        (struct history){.trials = trials, .count = count, .call_id = plan->call_id};
+    out->typical_ms = typical_duration(trials, count);
+    return true;
+}

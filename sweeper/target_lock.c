@@ -1,0 +1,183 @@
+/*
+ * One sweep per target. The lock is a file beside the configuration (or the database file) that
+ * names the process holding it and its store, so that a second sweep, from any machine, is
+ * refused in words, and the lock of a process that died is told from one that lives.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sweeper/base/log.h"
+#include "sweeper/target.h"
+
+enum { LOCK_TIMEOUT_MS = 30000 };
+
+struct holder {
+    char boot_id[64];
+    char host[128];
+    char store[512];
+    long pid;
+    unsigned long long start_ticks;
+};
+
+static bool read_small_file(const char *path, char *buffer, size_t size)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    size_t got = fread(buffer, 1, size - 1, file);
+    buffer[got] = '\0';
+    return fclose(file) == 0;
+}
+
+/* Start time in clock ticks since boot, field 22: with the pid it names a process for good. */
+static unsigned long long start_ticks_of(long pid)
+{
+    char path[64];
+    char stat[1024];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    if (!read_small_file(path, stat, sizeof stat)) {
+        return 0;
+    }
+    const char *after = strrchr(stat, ')');
+    unsigned long long ticks = 0;
+    if (after == NULL ||
+        sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+                          "%*s %*s %llu",
+               &ticks) != 1) {
+        return 0;
+    }
+    return ticks;
+}
+
+static void identify_self(struct holder *holder, const char *store_path)
+{
+    memset(holder, 0, sizeof *holder);
+    if (!read_small_file("/proc/sys/kernel/random/boot_id", holder->boot_id,
+                         sizeof holder->boot_id)) {
+        snprintf(holder->boot_id, sizeof holder->boot_id, "unknown");
+    }
+    holder->boot_id[strcspn(holder->boot_id, "\n")] = '\0';
+    if (gethostname(holder->host, sizeof holder->host - 1) != 0) {
+        snprintf(holder->host, sizeof holder->host, "unknown");
+    }
+    holder->pid = (long)getpid();
+    holder->start_ticks = start_ticks_of(holder->pid);
+    char *real = realpath(store_path, NULL); /* the same store under another spelling is the same */
+    snprintf(holder->store, sizeof holder->store, "%s", real != NULL ? real : store_path);
+    free(real);
+}
+
+static const char *format_holder(const struct holder *holder, struct arena *arena)
+{
+    return arena_printf(arena, "dbsweep lock\npid %ld\nstart %llu\nboot %s\nhost %s\nstore %s\n",
+                        holder->pid, holder->start_ticks, holder->boot_id, holder->host,
+                        holder->store);
+}
+
+static bool parse_holder(struct bytes bytes, struct holder *out)
+{
+    memset(out, 0, sizeof *out);
+    char text[1024];
+    size_t size = bytes.size < sizeof text - 1 ? bytes.size : sizeof text - 1;
+    memcpy(text, bytes.data, size);
+    text[size] = '\0';
+    return sscanf(text,
+                  "dbsweep lock\npid %ld\nstart %llu\nboot %63[^\n]\nhost %127[^\n]\nstore "
+                  "%511[^\n]",
+                  &out->pid, &out->start_ticks, out->boot_id, out->host, out->store) == 5;
+}
+
+/* 1 lives, 0 is dead, -1 cannot be told from here. */
+static int holder_lives(const struct holder *holder, const struct holder *self)
+{
+    if (strcmp(holder->boot_id, self->boot_id) == 0) {
+        return start_ticks_of(holder->pid) == holder->start_ticks && holder->start_ticks != 0;
+    }
+    return strcmp(holder->host, self->host) == 0 ? 0 : -1; /* the machine was booted since */
+}
+
+static bool refuse(const struct target *target, const struct holder *holder, int lives,
+                   struct err *err)
+{
+    if (lives == 1) {
+        err_set(err, ERR_CODE_locked, "another sweep holds this target: process %ld on %s, store "
+                                      "%s", holder->pid, holder->host, holder->store);
+        return err_hint(err, "wait for it, or stop it with SIGTERM: it restores the baseline");
+    }
+    if (lives == 0) {
+        err_set(err, ERR_CODE_locked,
+                "an interrupted sweep left this target locked: its store is %s", holder->store);
+        return err_hint(err, "run `dbsweep restore %s` first", holder->store);
+    }
+    err_set(err, ERR_CODE_locked, "a sweep from %s holds this target: store %s there",
+            holder->host, holder->store);
+    return err_hint(err, "if it is dead, run `dbsweep restore %s` there, or remove %s",
+                    holder->store, target->lock_path);
+}
+
+/* A lock is there: ours from before a crash is taken over, any other refused. */
+static bool take_over(struct target *target, const struct holder *self, struct bytes content,
+                      struct err *err)
+{
+    struct bytes bytes = {0};
+    struct host_file file = {0};
+    struct holder holder;
+    if (!host_get(target->host, target->lock_path, clock_deadline_ms(LOCK_TIMEOUT_MS),
+                  target->arena, &bytes, &file, err)) {
+        return err_while(err, "reading the target's lock");
+    }
+    if (!parse_holder(bytes, &holder)) {
+        err_set(err, ERR_CODE_locked, "%s is not a lock of this program", target->lock_path);
+        return err_hint(err, "remove it if no sweep is running");
+    }
+    int lives = holder_lives(&holder, self);
+    if (lives == 1 || strcmp(holder.store, self->store) != 0) {
+        return refuse(target, &holder, lives, err);
+    }
+    log_line(LOG_INFO, "taking over the target from an interrupted run of the same store");
+    return host_put(target->host, target->lock_path, content, NULL, true,
+                    clock_deadline_ms(LOCK_TIMEOUT_MS), err);
+}
+
+bool target_lock(struct target *target, const char *store_path, struct err *err)
+{
+    const char *beside = target->server.facts.config_path != NULL
+                             ? target->server.facts.config_path
+                             : target->server.facts.data_directory;
+    if (beside == NULL) {
+        return err_set(err, ERR_CODE_unsupported,
+                       "neither configuration file nor data of the target are known");
+    }
+    struct holder self;
+    identify_self(&self, store_path);
+    target->lock_path = arena_printf(target->arena, "%s.dbsweep-lock", beside);
+    const char *content = format_holder(&self, target->arena);
+    if (target->lock_path == NULL || content == NULL) {
+        return err_memory(err);
+    }
+    struct bytes bytes = {.data = content, .size = strlen(content)};
+    bool is_created = false;
+    if (!target->host->driver->claim(target->host, target->lock_path, bytes,
+                                     clock_deadline_ms(LOCK_TIMEOUT_MS), &is_created, err)) {
+        return err_while(err, "locking the target");
+    }
+    target->is_locked = is_created || take_over(target, &self, bytes, err);
+    return target->is_locked;
+}
+
+void target_unlock(struct target *target)
+{
+    if (!target->is_locked) {
+        return;
+    }
+    struct err err;
+    err_clear(&err);
+    if (!target->host->driver->remove(target->host, target->lock_path,
+                                      clock_deadline_ms(LOCK_TIMEOUT_MS), &err)) {
+        log_err(LOG_WARN, &err);
+    }
+    target->is_locked = false;
+}

@@ -1,0 +1,363 @@
+/*
+ * The stages of one trial. Each one asks whether it is wanted, tells the store, touches the
+ * server, and tells the store how it ended. What is recorded at the end is in trial_record.c.
+ */
+#include "sweeper/trial.h"
+
+#include <string.h>
+
+#include "sweeper/base/log.h"
+#include "sweeper/base/stop.h"
+#include "sweeper/load/workload.h"
+
+enum { SERVER_TIMEOUT_MS = 60000 };
+
+static const struct {
+    const char *name;
+    const char *sentence;
+} stage_rows[] = {
+#define STAGE(name, sentence) {#name, sentence},
+#include "sweeper/stages.def"
+#undef STAGE
+};
+
+const char *stage_name(enum stage stage)
+{
+    return stage_rows[stage].name;
+}
+
+/* ---- beginning and ending a stage ---- */
+
+static bool begin_stage(struct trial *trial, enum stage stage, int64_t expected_ms)
+{
+    if (stop_asked() != 0) {
+        return err_set(&trial->err, ERR_CODE_stopped, "a stop was asked before stage %s",
+                       stage_rows[stage].name);
+    }
+    trial->stage = stage;
+    console_stage(trial->setup->console, stage_rows[stage].name, stage_rows[stage].sentence,
+                  expected_ms);
+    trial->in_stage = store_stage_begin(trial->setup->plan->store, trial->id,
+                                        stage_rows[stage].name, &trial->err);
+    return trial->in_stage;
+}
+
+/* Passes `ok` on; the stage's own error is kept when the store fails as well. */
+static bool end_stage(struct trial *trial, bool ok)
+{
+    struct err lost;
+    err_clear(&lost);
+    trial->in_stage = false;
+    if (!store_stage_end(trial->setup->plan->store, trial->id, ok ? "done" : "failed", &lost)) {
+        if (ok || trial->err.class != ERR_STOP) {
+            trial->err = lost;
+        }
+        return false;
+    }
+    if (!ok) {
+        err_while(&trial->err, "in stage %s", stage_rows[trial->stage].name);
+    }
+    return ok;
+}
+
+static const struct backend *backend_of(const struct trial *trial)
+{
+    return trial->setup->plan->sweep.backend;
+}
+
+static struct target *target_of(const struct trial *trial)
+{
+    return &trial->setup->plan->target;
+}
+
+static bool restarts(const struct trial *trial)
+{
+    return strcmp(trial->setup->plan->sweep.between.restart, "always") == 0;
+}
+
+/* ---- before the load ---- */
+
+bool trial_stop(struct trial *trial)
+{
+    return !restarts(trial) || (begin_stage(trial, STAGE_stop, 0) &&
+                                end_stage(trial, target_stop(target_of(trial), &trial->err)));
+}
+
+bool trial_reset_files(struct trial *trial)
+{
+    return strcmp(trial->setup->reset, "snapshot") != 0 ||
+           (begin_stage(trial, STAGE_reset_files, 0) &&
+            end_stage(trial, target_reset_files(target_of(trial), &trial->err)));
+}
+
+bool trial_apply(struct trial *trial)
+{
+    return begin_stage(trial, STAGE_apply, 0) &&
+           end_stage(trial, target_apply(target_of(trial), trial->settings,
+                                         trial->setting_count, trial->arena, &trial->err));
+}
+
+bool trial_drop_caches(struct trial *trial)
+{
+    return !trial->setup->plan->sweep.between.drop_caches ||
+           (begin_stage(trial, STAGE_drop_caches, 0) &&
+            end_stage(trial, target_drop_caches(target_of(trial), &trial->err)));
+}
+
+bool trial_start(struct trial *trial)
+{
+    return !restarts(trial) || (begin_stage(trial, STAGE_start, 0) &&
+                                end_stage(trial, target_start(target_of(trial), &trial->err)));
+}
+
+bool trial_ready(struct trial *trial)
+{
+    return begin_stage(trial, STAGE_ready, 0) &&
+           end_stage(trial, target_ready(target_of(trial), &trial->err));
+}
+
+bool trial_verify(struct trial *trial)
+{
+    struct plan *plan = trial->setup->plan;
+    if (!begin_stage(trial, STAGE_verify, 0)) {
+        return false;
+    }
+    trial->identity = arena_strdup(trial->arena, plan->target.server.facts.identity);
+    trial->is_verified = trial->identity != NULL &&
+                         target_verify(&plan->target, &plan->grid.points[trial->point],
+                                       trial->arena, trial->verified, &trial->err);
+    return end_stage(trial, trial->is_verified);
+}
+
+static void show_note(void *context, const char *text)
+{
+    struct trial *trial = context;
+    console_note(trial->setup->console, text);
+}
+
+static void show_second(void *context, const struct load_second *second)
+{
+    struct trial *trial = context;
+    console_second(trial->setup->console, second->throughput_per_s, second->p99_ms);
+}
+
+static bool run_operation(struct trial *trial, enum load_operation operation)
+{
+    struct load_job job = trial->job;
+    struct load_progress progress = {.context = trial, .note = show_note};
+    job.operation = operation;
+    return load_run(trial->setup->load_host, NULL, &job,
+                    clock_deadline_ms(job.workload.prepare_timeout_ms), &progress, trial->arena,
+                    NULL, &trial->err);
+}
+
+static bool run_reset_command(struct trial *trial)
+{
+    struct host_command command = {
+        .argv = trial->job.workload.reset_command,
+        .deadline = clock_deadline_ms(trial->job.workload.prepare_timeout_ms)};
+    return host_run_ok(trial->setup->load_host, &command, trial->arena, NULL, &trial->err);
+}
+
+bool trial_reset_data(struct trial *trial)
+{
+    bool is_reload = strcmp(trial->setup->reset, "reload") == 0;
+    bool is_command = strcmp(trial->setup->reset, "command") == 0;
+    if (!is_reload && !is_command) {
+        return true;
+    }
+    return begin_stage(trial, STAGE_reset_data, 0) &&
+           end_stage(trial, is_reload ? run_operation(trial, LOAD_RESET)
+                                      : run_reset_command(trial));
+}
+
+static bool rest(struct trial *trial, int64_t rest_ms)
+{
+    clock_sleep_until(clock_deadline_ms(rest_ms));
+    return stop_asked() == 0 ||
+           err_set(&trial->err, ERR_CODE_stopped, "a stop was asked while resting");
+}
+
+bool trial_settle(struct trial *trial)
+{
+    const struct backend *backend = backend_of(trial);
+    int64_t rest_ms = trial->setup->plan->sweep.between.settle_ms;
+    bool is_dirty = workload_writes(&trial->job.workload) && backend->settle != NULL;
+    if (!is_dirty && rest_ms == 0) {
+        return true;
+    }
+    return begin_stage(trial, STAGE_settle, rest_ms) &&
+           end_stage(trial, (!is_dirty ||
+                             backend->settle(&target_of(trial)->server,
+                                             clock_deadline_ms(SERVER_TIMEOUT_MS * 10),
+                                             &trial->err)) &&
+                                rest(trial, rest_ms));
+}
+
+bool trial_prewarm(struct trial *trial)
+{
+    const struct backend *backend = backend_of(trial);
+    if (!trial->setup->plan->sweep.between.prewarm || backend->prewarm == NULL) {
+        return true;
+    }
+    return begin_stage(trial, STAGE_prewarm, 0) &&
+           end_stage(trial, backend->prewarm(&target_of(trial)->server,
+                                             clock_deadline_ms(SERVER_TIMEOUT_MS * 30),
+                                             &trial->err));
+}
+
+/* ---- the load ---- */
+
+static void take_size(struct trial *trial, int64_t *out)
+{
+    const struct backend *backend = backend_of(trial);
+    struct err err;
+    err_clear(&err);
+    *out = -1;
+    if (backend->data_size != NULL &&
+        !backend->data_size(&target_of(trial)->server, clock_deadline_ms(SERVER_TIMEOUT_MS), out,
+                            &err)) {
+        log_err(LOG_WARN, &err); /* a missing size costs a column, not the trial */
+        *out = -1;
+    }
+}
+
+static void take_counters(struct trial *trial, struct counter **out, size_t *out_count)
+{
+    const struct backend *backend = backend_of(trial);
+    struct err err;
+    err_clear(&err);
+    *out_count = 0;
+    if (backend->counters != NULL &&
+        !backend->counters(&target_of(trial)->server, clock_deadline_ms(SERVER_TIMEOUT_MS),
+                           trial->arena, out, out_count, &err)) {
+        log_err(LOG_WARN, &err);
+        *out_count = 0;
+    }
+}
+
+/* Clients connect and prepare before the barrier; sizes and counters are taken just before go. The
+ * stage ends when the worker's first second of measuring begins. */
+bool trial_warm_up(struct trial *trial)
+{
+    const struct workload_spec *workload = &trial->job.workload;
+    struct load_progress progress = {.context = trial, .note = show_note, .second = show_second};
+    if (!begin_stage(trial, STAGE_warm_up, workload->warm_up_ms)) {
+        return false;
+    }
+    int64_t limit_ms = load_drive_limit_ms(workload);
+    bool ok = load_worker_open(trial->setup->load_host, NULL, &trial->job,
+                               clock_deadline_ms(limit_ms), &trial->worker, &trial->err) &&
+              load_worker_ready(trial->worker, clock_deadline_ms(SERVER_TIMEOUT_MS), &progress,
+                                &trial->err);
+    if (ok) {
+        take_size(trial, &trial->size_before_bytes);
+        take_counters(trial, &trial->counters_start, &trial->counter_start_count);
+    }
+    return end_stage(trial, ok && load_worker_go(trial->worker, clock_deadline_ms(limit_ms),
+                                                 &progress, &trial->err));
+}
+
+bool trial_measure(struct trial *trial)
+{
+    const struct workload_spec *workload = &trial->job.workload;
+    struct load_progress progress = {.context = trial, .note = show_note, .second = show_second};
+    if (!begin_stage(trial, STAGE_measure, workload->measure_ms)) {
+        return false;
+    }
+    trial->has_result = load_worker_finish(
+        trial->worker, clock_deadline_ms(load_drive_limit_ms(workload)), &progress,
+        trial->arena, &trial->result, &trial->err);
+    if (trial->has_result) {
+        take_counters(trial, &trial->counters_end, &trial->counter_end_count);
+        take_size(trial, &trial->size_after_bytes);
+    }
+    return end_stage(trial, trial->has_result);
+}
+
+/* ---- after the load ---- */
+
+static bool same_process(struct trial *trial)
+{
+    struct target *target = target_of(trial);
+    bool is_ready = false;
+    const char *why = NULL;
+    if (!backend_of(trial)->ready(&target->server, clock_deadline_ms(SERVER_TIMEOUT_MS),
+                                  &is_ready, &why, &trial->err)) {
+        return false;
+    }
+    if (!is_ready) {
+        return err_set(&trial->err, ERR_CODE_server_changed,
+                       "the server no longer answers after the measurement: %s",
+                       why != NULL ? why : "no reason known");
+    }
+    if (strcmp(target->server.facts.identity, trial->identity) != 0) {
+        return err_set(&trial->err, ERR_CODE_server_changed,
+                       "the server restarted during the trial: it was %s, it is %s",
+                       trial->identity, target->server.facts.identity);
+    }
+    return true;
+}
+
+static bool same_values(struct trial *trial)
+{
+    struct plan *plan = trial->setup->plan;
+    struct verified *again = ARENA_ARRAY(trial->arena, struct verified, plan->grid.swept_count + 1);
+    if (again == NULL) {
+        return err_memory(&trial->err);
+    }
+    if (!target_verify(&plan->target, &plan->grid.points[trial->point], trial->arena, again,
+                       &trial->err)) {
+        return false;
+    }
+    for (size_t i = 0; i < plan->grid.swept_count; i++) {
+        const struct knob *knob = plan->grid.swept[i].knob;
+        if (plan->grid.swept[i].kind == SWEPT_KNOB &&
+            !value_equal(knob, &again[i].reading.value, &trial->verified[i].reading.value)) {
+            return err_set(&trial->err, ERR_CODE_server_changed,
+                           "%s changed during the trial", knob->name);
+        }
+    }
+    return true;
+}
+
+static bool same_file(struct trial *trial)
+{
+    struct target *target = target_of(trial);
+    struct bytes bytes = {0};
+    struct host_file file = {0};
+    if (!target->has_file) {
+        return true;
+    }
+    if (!host_get(target->host, target->server.facts.config_path,
+                  clock_deadline_ms(SERVER_TIMEOUT_MS), trial->arena, &bytes, &file,
+                  &trial->err)) {
+        return false;
+    }
+    return strcmp(file.sha256, target->last_sha256) == 0 ||
+           err_set(&trial->err, ERR_CODE_foreign_edit,
+                   "%s was changed by somebody else during the trial",
+                   target->server.facts.config_path);
+}
+
+bool trial_verify_again(struct trial *trial)
+{
+    return begin_stage(trial, STAGE_verify_again, 0) &&
+           end_stage(trial, same_process(trial) && same_values(trial) && same_file(trial));
+}
+
+bool trial_check(struct trial *trial)
+{
+    const struct workload *workload = workload_find(trial->job.workload.kind);
+    if (workload == NULL || workload->check == NULL) {
+        return true;
+    }
+    return begin_stage(trial, STAGE_check, 0) &&
+           end_stage(trial, run_operation(trial, LOAD_CHECK));
+}
+
+void trial_close(struct trial *trial)
+{
+    load_worker_close(trial->worker);
+    trial->worker = NULL;
+}
