@@ -5,6 +5,7 @@
  */
 #include "sweeper/cli.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "sweeper/base/text.h"
@@ -55,20 +56,23 @@ static const struct cli_command_row *command_of(enum cli_command_id id)
     return NULL;
 }
 
-/* "warm_up" -> "--warm-up" */
+/* "warm_up", a duration -> "--warm-up DURATION" */
 static void key_option(const struct sweepfile_key *key, struct cli_key_option *out)
 {
-    size_t size = strlen(key->key);
-    assert(size + 3 <= sizeof(out->name));
-    memcpy(out->name, "--", 2);
-    memcpy(out->name + 2, key->key, size + 1);
-    for (char *at = out->name + 2; *at != '\0'; at++)
+    int size = snprintf(out->name, sizeof(out->name), "--%s", key->key);
+    assert(size > 0 && (size_t)size < sizeof(out->name));
+    for (char *at = out->name; *at != '\0'; at++)
         if (*at == '_')
             *at = '-';
-    bool has_range = strchr(key->range, '|') != NULL;
+    size = snprintf(out->argument, sizeof(out->argument), "%s", key->type);
+    assert(size > 0 && (size_t)size < sizeof(out->argument));
+    for (char *at = out->argument; *at != '\0'; at++)
+        if (*at >= 'a' && *at <= 'z')
+            *at = (char)(*at - 'a' + 'A');
+    bool has_choices = strchr(key->range, '|') != NULL;
     out->row = (struct cli_option_row){.command = CLI_COMMAND_load,
                                        .name = out->name,
-                                       .argument = has_range ? key->range : key->type,
+                                       .argument = has_choices ? key->range : out->argument,
                                        .type = CLI_TEXT,
                                        .fallback = key->fallback[0] != '\0' ? key->fallback : NULL,
                                        .sentence = key->sentence,

@@ -109,10 +109,12 @@ void cli_print_help(FILE *out, const char *command)
         print_command_help(out, row);
         return;
     }
-    fputs("usage: dbsweep COMMAND [OPERAND...] [OPTION...]\n\n"
-          "Measures a database server under every combination of settings that a sweep file asks\n"
-          "for, puts the server back as it was, and ranks what was measured.\n\ncommands:\n",
-          out);
+    fputs("usage: dbsweep COMMAND [OPERAND...] [OPTION...]\n\n", out);
+    print_wrapped(out,
+                  "Measures a database server under every combination of settings that a sweep "
+                  "file asks for, puts the server back as it was, and ranks what was measured.",
+                  0, 0);
+    fputs("\ncommands:\n", out);
     for (size_t i = 0; i < cli_command_count; i++)
         print_row(out, cli_commands[i].name, cli_commands[i].arguments, cli_commands[i].sentence,
                   NULL);

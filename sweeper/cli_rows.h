@@ -34,10 +34,12 @@ extern const size_t cli_option_count;
 const struct cli_command_row *cli_find_command(const char *name); /* NULL: none */
 
 #define CLI_KEY_OPTION_SIZE 64
-/* A workload key as an option of `load`; the name ("--warm-up") is written to the buffer. */
+/* A workload key as an option of `load`: its name ("--warm-up") and what it takes ("DURATION")
+ * are written to the buffers, to which the row then points. */
 struct cli_key_option {
     struct cli_option_row row;
     char name[CLI_KEY_OPTION_SIZE];
+    char argument[CLI_KEY_OPTION_SIZE];
 };
 /* Visits rows one by one: first those of options.def for this command, then the global ones, then
  * the workload keys. `at` starts at 0. False at the end. */
