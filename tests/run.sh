@@ -74,7 +74,7 @@ read_tap() {
         /^not ok / { failed++; next }
         /^1\.\.0 *#/ { skipped++; planned++; next }
         /^1\.\.[0-9]+/ { planned += substr($1, 4); plans++ }
-        /^Bail out!/ { failed++ }
+        /^Bail out!/ { failed++; planned++ }
         END { printf "%d %d %d %d\n", passed, failed, skipped, plans || planned ? planned : -1 }
     ' "$1"
 }
