@@ -101,7 +101,13 @@ static bool check_system(const char *system, const char *name, const struct knob
 {
     if (knobs == NULL) {
         err_set(err, ERR_CODE_not_found, "there is no catalogue \"%s\"", system);
-        return err_hint(err, "the catalogues are: %s", catalogue_systems());
+        char systems[200] = "";
+        for (size_t i = 0; catalogue_system(i) != NULL; i++) {
+            size_t used = strlen(systems);
+            snprintf(systems + used, sizeof systems - used, "%s%s", i > 0 ? ", " : "",
+                     catalogue_system(i));
+        }
+        return err_hint(err, "the catalogues are: %s", systems);
     }
     if (name != NULL && knob_find(knobs, count, name) == NULL) {
         const char *near = knob_nearest(knobs, count, name);

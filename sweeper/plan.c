@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "knobs/catalogue.h"
 #include "sweeper/base/log.h"
 
 enum { ARENA_LIMIT_BYTES = 1 << 30 };
@@ -68,12 +69,35 @@ static bool compute_guard(struct plan *plan, struct err *err)
 
 /* ---- probe ---- */
 
+/* Paths, commands and libraries are not for sweeping: a grid copied from somewhere must not run
+ * code on the target. Free text that no catalogue row vouches for counts among them. */
+static bool refuse_danger(const struct plan *plan, struct err *err)
+{
+    size_t count = 0;
+    const struct knob *known = catalogue_knobs(plan->sweep.backend->system, &count);
+    for (size_t i = 0; i < plan->grid.swept_count; i++) {
+        const struct swept *swept = &plan->grid.swept[i];
+        const struct knob *row = knob_find(known, count, swept->knob->name);
+        const char *danger = row != NULL ? row->danger
+                             : swept->kind == SWEPT_KNOB && swept->knob->type == KNOB_TEXT
+                                 ? "it is free text that the catalogue does not know"
+                                 : "";
+        if (swept->kind == SWEPT_KNOB && danger[0] != '\0') {
+            err_set(err, ERR_CODE_knob_value, "%s is never swept: %s", swept->knob->name, danger);
+            err_origin(err, "%s:%d", plan->sweep.path, swept->line);
+            return err_hint(err, "remove the axis; set it by hand before the sweep if needed");
+        }
+    }
+    return true;
+}
+
 static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, size_t row_count,
                        struct err *err)
 {
     return sweepfile_grid(&plan->sweep, rows, row_count, &plan->target.facts, &plan->arena,
                           &plan->grid, err) &&
-           target_use_grid(&plan->target, &plan->grid, err) && compute_guard(plan, err) &&
+           refuse_danger(plan, err) && target_use_grid(&plan->target, &plan->grid, err) &&
+           compute_guard(plan, err) &&
            grid_build(&plan->grid, plan->target.baseline_values, &plan->target.facts,
                       plan->guard_bytes, &plan->arena, err);
 }

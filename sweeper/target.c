@@ -5,6 +5,7 @@
  */
 #include "sweeper/target.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "knobs/catalogue.h"

@@ -52,6 +52,22 @@ static unsigned long long start_ticks_of(long pid)
     return ticks;
 }
 
+/* One spelling for one store, whether or not it exists yet: its folder is resolved. */
+static void name_store(const char *store_path, char *buffer, size_t size)
+{
+    const char *slash = strrchr(store_path, '/');
+    char *folder = slash != NULL ? strndup(store_path, (size_t)(slash - store_path) + 1) : NULL;
+    char *real = realpath(folder != NULL ? folder : ".", NULL);
+    if (real != NULL) {
+        snprintf(buffer, size, "%s/%s", strcmp(real, "/") == 0 ? "" : real,
+                 slash != NULL ? slash + 1 : store_path);
+    } else {
+        snprintf(buffer, size, "%s", store_path);
+    }
+    free(real);
+    free(folder);
+}
+
 static void identify_self(struct holder *holder, const char *store_path)
 {
     memset(holder, 0, sizeof *holder);
@@ -65,9 +81,7 @@ static void identify_self(struct holder *holder, const char *store_path)
     }
     holder->pid = (long)getpid();
     holder->start_ticks = start_ticks_of(holder->pid);
-    char *real = realpath(store_path, NULL); /* the same store under another spelling is the same */
-    snprintf(holder->store, sizeof holder->store, "%s", real != NULL ? real : store_path);
-    free(real);
+    name_store(store_path, holder->store, sizeof holder->store);
 }
 
 static const char *format_holder(const struct holder *holder, struct arena *arena)

@@ -1,0 +1,70 @@
+# shellcheck shell=bash
+# Helpers for tests that run whole sweeps: source it after tap.sh.
+
+# A PostgreSQL of the test's own, ended with the test. Sets DBSWEEP_TEST_PG_*.
+own_postgresql() {
+    local said
+    said=$("$TOP/tests/support/postgresql.sh" start) || {
+        not_ok 'a PostgreSQL of its own'
+        plan
+    }
+    eval "$said"
+    at_end "\"$TOP/tests/support/postgresql.sh\" stop $DBSWEEP_TEST_PG_DIR 2>/dev/null"
+}
+
+# own_psql SQL: one value from the test's server
+own_psql() {
+    "$DBSWEEP_TEST_PG_BIN/psql" -X -A -t -d "$DBSWEEP_TEST_PG_CONNECT" -c "$1"
+}
+
+# Writes a sweep file for the test's PostgreSQL: pg_sweep FILE KNOBS [MORE]
+# with short windows. MORE is added at top level.
+pg_sweep() {
+    local file=$1 knobs=$2 more=${3:-} workload=${PG_WORKLOAD:-} name
+    name=$(basename "$file" .cfg)
+    cat >"$file" <<EOF
+name = "$name";
+target = {
+  backend = "postgresql";
+  connect = "$DBSWEEP_TEST_PG_CONNECT";
+  stop = $DBSWEEP_TEST_PG_STOP_LIST;
+  start = $DBSWEEP_TEST_PG_START_LIST;
+  log = "$DBSWEEP_TEST_PG_LOG";
+  ready_timeout = "30s";
+};
+axes = { knobs = { $knobs }; };
+workload = {
+  ${workload:-kind = "oltp"; mix = "read_only"; tables = 1; rows = 1000; clients = 2;
+  warm_up = "100ms"; measure = "300ms";}
+};
+strategy = { kind = "grid"; seed = 7; };
+rank = { by = "throughput_per_s"; repeats = 1; };
+$more
+EOF
+}
+
+# Remembers a file's bytes, mode and owner: keep FILE; then unchanged WHAT FILE.
+keep() {
+    cp -a "$1" "$TMP/kept.$(printf '%s' "$1" | tr / _)"
+}
+unchanged() {
+    local kept
+    kept="$TMP/kept.$(printf '%s' "$2" | tr / _)"
+    file_same "$1: bytes" "$kept" "$2"
+    is "$1: mode and owner" "$(stat -c '%a %u %g' "$2")" "$(stat -c '%a %u %g' "$kept")"
+    is "$1: nothing left beside it" "$(find "$(dirname "$2")" -maxdepth 1 \
+        -name "$(basename "$2").dbsweep*" | wc -l)" 0
+}
+
+# store_query STORE SQL
+store_query() {
+    sqlite3 -readonly "$1" "$2"
+}
+
+# The library that ends a process at a stage, built on first use.
+kill_at_library() {
+    local library=$TMP/kill_at.so
+    [ -e "$library" ] || "${CC:-gcc}" -shared -fPIC -O1 -o "$library" \
+        "$TOP/tests/support/kill_at.c" -ldl -lpthread || return 1
+    printf '%s\n' "$library"
+}
