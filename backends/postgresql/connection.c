@@ -32,19 +32,13 @@ static bool keep_sqlstate(struct err *err, const char *sqlstate)
     return err_native(err, 0, native);
 }
 
-/* libpq's messages are lines; a record's text is one. */
+/* The server's messages may have lines; a record's text is one. */
 static void join_lines(const char *message, char *out, size_t size)
 {
-    size_t used = 0;
-    for (const char *at = message; *at != '\0' && used + 3 < size; at++) {
-        if (*at != '\n') {
-            out[used++] = *at == '\t' ? ' ' : *at;
-        } else if (at[1] != '\0' && used > 0) {
-            out[used++] = ';';
-            out[used++] = ' ';
-        }
+    snprintf(out, size, "%s", message);
+    for (char *at = strpbrk(out, "\n\t"); at != NULL; at = strpbrk(at, "\n\t")) {
+        *at = ' ';
     }
-    out[used] = '\0';
 }
 
 static bool is_sqlstate(const char *text)
@@ -65,13 +59,14 @@ static const char *find_sqlstate(const char *message)
 
 bool connection_error(const PGconn *conn, struct err *err)
 {
-    char words[MESSAGE_BYTES];
     const char *message = PQerrorMessage(conn);
+    if (message[0] == '\0') {
+        message = "the connection is lost";
+    }
     const char *sqlstate = find_sqlstate(message);
     if (sqlstate == NULL) {
-        join_lines(message, words, sizeof words);
-        return err_set(err, ERR_CODE_connection, "%s",
-                       words[0] != '\0' ? words : "the connection is lost");
+        /* The lines behind the first are advice, or more of the same for other addresses. */
+        return err_set(err, ERR_CODE_connection, "%.*s", (int)strcspn(message, "\n"), message);
     }
     /* Behind the code stand the server's own words, up to the end of their line. */
     const char *said = sqlstate + SQLSTATE_BYTES + 1;

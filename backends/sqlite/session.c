@@ -1,0 +1,387 @@
+/*
+ * A SQLite session: every call completes inside send, so the driver gives each client a thread.
+ *
+ * A transaction takes its write lock at once (begin immediate) where any prepared statement
+ * writes: two transactions that both read first and write later would each wait for the other,
+ * and SQLite ends that with "busy" at the worst moment. A lock that stays taken for a second is
+ * "busy" too, which means: roll back and try again. The close of the last connection checkpoints
+ * the log.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "backends/sqlite/pragma.h"
+#include "backends/sqlite/sqlite.h"
+#include "sweeper/base/text.h"
+
+enum {
+    SLOT_COUNT = 256,
+    COLUMN_LIMIT = 128,
+    MEMORY_LIMIT_BYTES = 128 * 1024 * 1024,
+    FIRST_PAUSE_NS = 50 * 1000,
+    LONGEST_PAUSE_DOUBLINGS = 6
+};
+#define BUSY_LIMIT_NS NS_PER_S
+
+struct sqlite_client {
+    struct session base;
+    struct arena arena; /* holds this struct */
+    sqlite3 *db;
+    sqlite3_stmt *slots[SLOT_COUNT];
+    bool writes; /* a prepared statement does */
+    atomic_bool is_cancelled;
+    int64_t busy_until;
+    /* The last result: for each value its length (-1: null) and its bytes. */
+    char *rows;
+    size_t row_bytes;
+    size_t row_capacity;
+    size_t column_count;
+    int64_t affected;
+    bool has_failed;
+    struct err failure;
+};
+
+static struct sqlite_client *client_of(struct session *session)
+{
+    return (struct sqlite_client *)session;
+}
+
+/* Called by SQLite while another connection holds the lock; 0 gives up. */
+static int wait_for_lock(void *context, int tries)
+{
+    struct sqlite_client *client = context;
+    int64_t now = clock_now_ns();
+    if (tries == 0) {
+        client->busy_until = now + BUSY_LIMIT_NS;
+    }
+    if (now >= client->busy_until || atomic_load(&client->is_cancelled)) {
+        return 0;
+    }
+    int doublings = tries < LONGEST_PAUSE_DOUBLINGS ? tries : LONGEST_PAUSE_DOUBLINGS;
+    clock_sleep_until(now + ((int64_t)FIRST_PAUSE_NS << doublings));
+    return 1;
+}
+
+static bool connect_client(struct sqlite_client *client, const struct session_spec *spec,
+                           int64_t deadline, struct err *err)
+{
+    const char *path = NULL;
+    if (!pragma_path(spec->connect, &path, err) ||
+        !pragma_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, clock_left_ms(deadline),
+                     &client->db, err) ||
+        !pragma_write_session(client->db, spec->settings, spec->setting_count, err)) {
+        return false;
+    }
+    return sqlite3_busy_handler(client->db, wait_for_lock, client) == SQLITE_OK ||
+           pragma_error(client->db, ERR_CODE_connection, err);
+}
+
+static bool client_open(const struct session_spec *spec, int64_t deadline, struct session **out,
+                        struct err *err)
+{
+    struct arena arena;
+    arena_open(&arena, MEMORY_LIMIT_BYTES);
+    struct sqlite_client *client = ARENA_NEW(&arena, struct sqlite_client);
+    if (client == NULL) {
+        return err_memory(err);
+    }
+    if (!connect_client(client, spec, deadline, err)) {
+        pragma_close(&client->db);
+        arena_close(&arena);
+        return false;
+    }
+    client->base.driver = &sqlite_session;
+    client->arena = arena;
+    *out = &client->base;
+    return true;
+}
+
+static void client_close(struct session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    struct sqlite_client *client = client_of(session);
+    for (size_t i = 0; i < SLOT_COUNT; i++) {
+        sqlite3_finalize(client->slots[i]);
+    }
+    pragma_close(&client->db);
+    struct arena arena = client->arena;
+    arena_close(&arena);
+}
+
+/* ---- results ---- */
+
+static void forget_result(struct sqlite_client *client)
+{
+    client->row_bytes = 0;
+    client->column_count = 0;
+    client->affected = 0;
+    client->has_failed = false;
+}
+
+/* Errors come out of pump, as they do where the answer comes later. */
+static bool keep_failure(struct sqlite_client *client)
+{
+    err_clear(&client->failure);
+    pragma_error(client->db, ERR_CODE_statement, &client->failure);
+    client->has_failed = true;
+    return false;
+}
+
+static bool keep_memory_failure(struct sqlite_client *client)
+{
+    err_clear(&client->failure);
+    err_set(&client->failure, ERR_CODE_statement, "the result does not fit %d MiB",
+            MEMORY_LIMIT_BYTES >> 20);
+    client->has_failed = true;
+    return false;
+}
+
+static bool reserve_rows(struct sqlite_client *client, size_t needed)
+{
+    if (client->row_bytes + needed <= client->row_capacity) {
+        return true;
+    }
+    size_t capacity = (client->row_bytes + needed) * 2;
+    char *rows = arena_alloc(&client->arena, capacity);
+    if (rows == NULL) {
+        return keep_memory_failure(client);
+    }
+    if (client->row_bytes > 0) {
+        memcpy(rows, client->rows, client->row_bytes);
+    }
+    client->rows = rows;
+    client->row_capacity = capacity;
+    return true;
+}
+
+static bool keep_row(struct sqlite_client *client, sqlite3_stmt *statement)
+{
+    int count = sqlite3_column_count(statement);
+    client->column_count = (size_t)count;
+    for (int i = 0; i < count; i++) {
+        const unsigned char *text = sqlite3_column_text(statement, i);
+        int32_t size = text != NULL ? sqlite3_column_bytes(statement, i) : -1;
+        size_t used = size > 0 ? (size_t)size : 0;
+        if (!reserve_rows(client, sizeof size + used)) {
+            return false;
+        }
+        memcpy(client->rows + client->row_bytes, &size, sizeof size);
+        if (used > 0) {
+            memcpy(client->rows + client->row_bytes + sizeof size, text, used);
+        }
+        client->row_bytes += sizeof size + used;
+    }
+    return true;
+}
+
+static bool run_statement(struct sqlite_client *client, sqlite3_stmt *statement)
+{
+    int status = SQLITE_ROW;
+    while ((status = sqlite3_step(statement)) == SQLITE_ROW) {
+        if (!keep_row(client, statement)) {
+            return false;
+        }
+    }
+    if (status != SQLITE_DONE) {
+        return keep_failure(client);
+    }
+    client->affected = sqlite3_stmt_readonly(statement) ? 0 : sqlite3_changes(client->db);
+    return true;
+}
+
+/* ---- calls ---- */
+
+static bool client_send_text(struct session *session, const char *sql, struct err *err UNUSED)
+{
+    struct sqlite_client *client = client_of(session);
+    bool has_run = true;
+    forget_result(client);
+    while (has_run && sql[0] != '\0') {
+        sqlite3_stmt *statement = NULL;
+        const char *rest = sql + strlen(sql);
+        if (sqlite3_prepare_v2(client->db, sql, -1, &statement, &rest) != SQLITE_OK) {
+            has_run = keep_failure(client);
+        } else if (statement != NULL) {
+            client->row_bytes = 0; /* the last statement's rows are the result */
+            has_run = run_statement(client, statement);
+        }
+        sqlite3_finalize(statement);
+        sql = rest;
+    }
+    return true;
+}
+
+static bool client_begin(struct session *session, struct err *err)
+{
+    return client_send_text(session, client_of(session)->writes ? "begin immediate" : "begin", err);
+}
+
+static bool client_commit(struct session *session, struct err *err)
+{
+    return client_send_text(session, "commit", err);
+}
+
+/* Some errors roll back by themselves. */
+static bool client_rollback(struct session *session, struct err *err)
+{
+    bool is_open = sqlite3_get_autocommit(client_of(session)->db) == 0;
+    return client_send_text(session, is_open ? "rollback" : "", err);
+}
+
+static bool client_prepare(struct session *session, unsigned slot, const char *sql,
+                           const enum param_type *types UNUSED, size_t type_count,
+                           int64_t deadline UNUSED, struct err *err)
+{
+    struct sqlite_client *client = client_of(session);
+    assert(slot < SLOT_COUNT);
+    sqlite3_finalize(client->slots[slot]);
+    client->slots[slot] = NULL;
+    if (sqlite3_prepare_v3(client->db, sql, -1, SQLITE_PREPARE_PERSISTENT, &client->slots[slot],
+                           NULL) != SQLITE_OK) {
+        pragma_error(client->db, ERR_CODE_statement, err);
+        return err_while(err, "preparing: %.100s", sql);
+    }
+    int found = sqlite3_bind_parameter_count(client->slots[slot]);
+    if (found != (int)type_count) {
+        return err_set(err, ERR_CODE_bug, "%zu parameters given for %d in: %.200s", type_count,
+                       found, sql);
+    }
+    client->writes = client->writes || sqlite3_stmt_readonly(client->slots[slot]) == 0;
+    return true;
+}
+
+static int bind_param(sqlite3_stmt *statement, int index, const struct param *param)
+{
+    switch (param->type) {
+    case PARAM_INT:
+        return sqlite3_bind_int64(statement, index, param->integer);
+    case PARAM_REAL:
+        return sqlite3_bind_double(statement, index, param->real);
+    case PARAM_TEXT:
+        break;
+    }
+    return param->text.data == NULL ? sqlite3_bind_null(statement, index)
+                                    : sqlite3_bind_text(statement, index, param->text.data,
+                                                        (int)param->text.size, SQLITE_STATIC);
+}
+
+static bool client_send(struct session *session, unsigned slot, const struct param *params,
+                        size_t param_count, struct err *err UNUSED)
+{
+    struct sqlite_client *client = client_of(session);
+    assert(slot < SLOT_COUNT && client->slots[slot] != NULL);
+    sqlite3_stmt *statement = client->slots[slot];
+    bool is_bound = true;
+    forget_result(client);
+    for (size_t i = 0; is_bound && i < param_count; i++) {
+        is_bound = bind_param(statement, (int)i + 1, &params[i]) == SQLITE_OK;
+    }
+    if (is_bound) {
+        run_statement(client, statement);
+    } else {
+        keep_failure(client);
+    }
+    sqlite3_reset(statement); /* its error is the one that was kept */
+    return true;
+}
+
+static enum session_state client_pump(struct session *session, struct err *err)
+{
+    struct sqlite_client *client = client_of(session);
+    if (!client->has_failed) {
+        return SESSION_DONE;
+    }
+    *err = client->failure;
+    return SESSION_FAILED;
+}
+
+/* ---- answers ---- */
+
+static size_t read_column(const char *at, struct bytes *out)
+{
+    int32_t size = 0;
+    memcpy(&size, at, sizeof size);
+    *out = (struct bytes){.data = size < 0 ? NULL : at + sizeof size,
+                          .size = size < 0 ? 0 : (size_t)size};
+    return sizeof size + out->size;
+}
+
+static bool client_rows(struct session *session, row_visitor visit, void *context, struct err *err)
+{
+    const struct sqlite_client *client = client_of(session);
+    struct bytes columns[COLUMN_LIMIT];
+    if (client->column_count > COLUMN_LIMIT) {
+        return err_set(err, ERR_CODE_unsupported, "a row of %zu columns is more than %d",
+                       client->column_count, COLUMN_LIMIT);
+    }
+    size_t at = 0;
+    while (at < client->row_bytes) {
+        for (size_t i = 0; i < client->column_count; i++) {
+            at += read_column(client->rows + at, &columns[i]);
+        }
+        const struct row row = {.column_count = client->column_count, .columns = columns};
+        if (!visit(context, &row)) {
+            break;
+        }
+    }
+    return true;
+}
+
+static int64_t client_affected(struct session *session)
+{
+    return client_of(session)->affected;
+}
+
+static enum session_failure client_classify(const struct session *session UNUSED,
+                                            const struct err *err)
+{
+    if (strcmp(err->native_text, "SQLITE") != 0) {
+        return err->code == ERR_CODE_connection ? SESSION_LOST : SESSION_WRONG;
+    }
+    switch (err->native & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return SESSION_RETRY;
+    case SQLITE_CANTOPEN:
+    case SQLITE_CORRUPT:
+    case SQLITE_INTERRUPT: /* a cancelled session stays cancelled */
+    case SQLITE_IOERR:
+    case SQLITE_NOTADB:
+        return SESSION_LOST;
+    default:
+        return SESSION_WRONG;
+    }
+}
+
+static int client_socket(struct session *session UNUSED)
+{
+    return -1;
+}
+
+/* From any thread while the session is open. */
+static void client_cancel(struct session *session)
+{
+    struct sqlite_client *client = client_of(session);
+    atomic_store(&client->is_cancelled, true);
+    sqlite3_interrupt(client->db);
+}
+
+const struct session_driver sqlite_session = {
+    .dialect = DIALECT_SQLITE,
+    .open = client_open,
+    .close = client_close,
+    .prepare = client_prepare,
+    .send = client_send,
+    .send_text = client_send_text,
+    .begin = client_begin,
+    .commit = client_commit,
+    .rollback = client_rollback,
+    .pump = client_pump,
+    .rows = client_rows,
+    .affected = client_affected,
+    .classify = client_classify,
+    .socket = client_socket,
+    .cancel = client_cancel,
+};
