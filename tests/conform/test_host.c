@@ -1,0 +1,603 @@
+/*
+ * What every host promises of its processes: exit statuses and signals, streams of any size and
+ * any bytes, deadlines that end a whole group, daemons that keep nobody waiting, and the spawned
+ * process one talks with. Files have their own test.
+ */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+
+#include "sweeper/base/stop.h"
+#include "tests/support/host_subjects.h"
+
+#define MIB ((size_t)1024 * 1024)
+/* Far above what a loaded machine needs, far below what the tests' sleepers sleep. */
+#define SOON_NS (6 * NS_PER_S)
+
+static struct bytes pattern(struct arena *arena, size_t size)
+{
+    char *data = arena_alloc(arena, size);
+    assert_non_null(data);
+    uint32_t number = 1;
+    for (size_t i = 0; i < size; i++) {
+        number = number * 1664525u + 1013904223u;
+        data[i] = (char)(number >> 24);
+    }
+    return (struct bytes){.data = data, .size = size};
+}
+
+/* --- run -------------------------------------------------------------------------------------- */
+
+static void gives_status_and_both_streams(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, COMMAND("sh", "-c", "echo out; echo err >&2; exit 7"));
+    assert_int_equal(result.exit_status, 7);
+    assert_int_equal(result.signal_number, 0);
+    assert_false(result.timed_out);
+    assert_false(result.truncated);
+    assert_string_equal(result.output, "out\n");
+    assert_int_equal(result.output_size, 4);
+    assert_string_equal(result.error_text, "err\n");
+    assert_true(result.elapsed_ns > 0);
+}
+
+static void gives_signal(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, COMMAND("sh", "-c", "kill -KILL $$"));
+    if (!subject->spec.sudo) { /* sudo ends itself by the same signal, or says 128 + n */
+        assert_int_equal(result.exit_status, -1);
+        assert_int_equal(result.signal_number, SIGKILL);
+    }
+    assert_int_not_equal(result.exit_status, 0);
+    assert_false(result.timed_out);
+}
+
+static void says_that_a_program_is_missing(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    const struct host_command command = {COMMAND("/nonexistent/program", "x")};
+    assert_false(host_run_ok(subject->host, &command, &subject->arena, &result, &subject->err));
+    assert_int_equal(subject->err.code, ERR_CODE_command_failed);
+    assert_non_null(strstr(subject->err.text, "/nonexistent/program"));
+}
+
+static void passes_words_as_they_are(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, COMMAND("printf", "%s|", "", "a b", "'", "\"$(id)\" `id` \\", "*\n\t;&", "-n",
+                         "\xff\xfe\x80", "~", "$HOME", "!x", "a=b"));
+    assert_string_equal(result.output,
+                        "|a b|'|\"$(id)\" `id` \\|*\n\t;&|-n|\xff\xfe\x80|~|$HOME|!x|a=b|");
+}
+
+static void gives_no_input_where_there_is_none(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, COMMAND("cat"));
+    assert_int_equal(result.exit_status, 0);
+    assert_int_equal(result.output_size, 0);
+    assert_string_equal(result.output, "");
+}
+
+static void passes_any_bytes_both_ways(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    struct bytes input = pattern(&subject->arena, 5 * MIB);
+    RUN(&result, COMMAND("cat"), .input = input, .output_limit_bytes = 6 * MIB);
+    assert_int_equal(result.exit_status, 0);
+    assert_false(result.truncated);
+    assert_int_equal(result.output_size, input.size);
+    assert_memory_equal(result.output, input.data, input.size);
+    assert_int_equal(result.output[input.size], '\0');
+}
+
+static void passes_large_input(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    struct bytes input = pattern(&subject->arena, 5 * MIB + 17);
+    char sha256[65];
+    host_sha256(input, sha256);
+    RUN(&result, COMMAND("sha256sum"), .input = input);
+    assert_memory_equal(result.output, sha256, 64);
+}
+
+static void needs_no_reader_for_its_input(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, COMMAND("true"), .input = pattern(&subject->arena, 5 * MIB));
+    assert_int_equal(result.exit_status, 0);
+}
+
+static void drains_both_streams(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result,
+        .argv = (const char *const[]){"sh", "-c",
+                                      "head -c 8388608 /dev/zero >&2; echo said >&2;"
+                                      "head -c 8388608 /dev/zero; echo end",
+                                      NULL},
+        .deadline = clock_deadline_ms(60000));
+    assert_int_equal(result.exit_status, 0);
+    assert_true(result.truncated);
+    assert_in_range(result.output_size, MIB, MIB + 64);
+    assert_in_range(result.error_size, MIB, MIB + 64);
+    assert_string_equal(result.output + result.output_size - 4, "end\n");
+    assert_string_equal(result.error_text + result.error_size - 5, "said\n");
+}
+
+static void keeps_head_and_tail(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, COMMAND("seq", "1", "200000"), .output_limit_bytes = 1000);
+    assert_true(result.truncated);
+    assert_in_range(result.output_size, 1000, 1064);
+    assert_int_equal(strlen(result.output), result.output_size);
+    assert_memory_equal(result.output, "1\n2\n3\n", 6);
+    assert_non_null(strstr(result.output, "\n[... 1287895 bytes left out ...]\n"));
+    assert_string_equal(result.output + result.output_size - 7, "200000\n");
+}
+
+static void waits_for_the_end_not_for_silence(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, COMMAND("sh", "-c", "echo x; exec >&- 2>&-; sleep 0.5; exit 3"));
+    assert_int_equal(result.exit_status, 3);
+    assert_string_equal(result.output, "x\n");
+}
+
+static void does_not_wait_for_a_daemon(void **state)
+{
+    struct subject *subject = *state;
+    for (int daemon = 0; daemon < 2; daemon++) {
+        struct host_result result;
+        int64_t began_ns = clock_now_ns();
+        RUN(&result, COMMAND("sh", "-c", "sleep 30 & echo $!; echo said >&2; exit 0"),
+            .daemon = daemon == 1);
+        assert_true(clock_now_ns() - began_ns < SOON_NS);
+        assert_int_equal(result.exit_status, 0);
+        assert_false(result.timed_out);
+        assert_string_equal(result.error_text, "said\n");
+        char pid[32];
+        snprintf(pid, sizeof pid, "%.*s", (int)strcspn(result.output, "\n"), result.output);
+        RUN(&result, COMMAND("kill", pid)); /* it lives, and is ours */
+        assert_int_equal(result.exit_status, 0);
+    }
+}
+
+static void stop_does_not_interrupt(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    stop_ask(SIGINT);
+    RUN(&result, COMMAND("sh", "-c", "sleep 0.3; echo done"));
+    stop_clear();
+    assert_int_equal(result.exit_status, 0);
+    assert_string_equal(result.output, "done\n");
+}
+
+/* --- deadlines -------------------------------------------------------------------------------- */
+
+static void ends_an_obedient_process(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, .argv = (const char *const[]){"sleep", "60", NULL},
+        .deadline = clock_deadline_ms(300));
+    assert_true(result.timed_out);
+    assert_int_not_equal(result.exit_status, 0);
+    assert_true(result.elapsed_ns >= 300 * NS_PER_MS && result.elapsed_ns < SOON_NS);
+}
+
+static void ends_a_group_that_ignores_term(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result,
+        .argv = (const char *const[]){"sh", "-c",
+                                      "trap '' TERM; echo $$; (while :; do sleep 0.2; done) & "
+                                      "while :; do sleep 0.2; done",
+                                      NULL},
+        .deadline = clock_deadline_ms(300));
+    assert_true(result.timed_out);
+    assert_int_not_equal(result.exit_status, 0);
+    assert_true(result.elapsed_ns >= 2 * NS_PER_S && result.elapsed_ns < 2 * SOON_NS);
+    char group[32];
+    snprintf(group, sizeof group, "-%.*s", (int)strcspn(result.output, "\n"), result.output);
+    /* its orphans are waited for by another process: give that one a moment */
+    RUN(&result, COMMAND("sh", "-c",
+                         "for i in 1 2 3 4 5 6 7 8 9; do kill -0 -- \"$1\" 2>/dev/null || exit 0; "
+                         "sleep 0.2; done; exit 1",
+                         "test", group));
+    assert_int_equal(result.exit_status, 0);
+}
+
+/* The first process obeys at once, but a member of its group has something to put in order. */
+static void gives_the_whole_group_its_grace(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    const char *path = path_in(subject, "in-order");
+    RUN(&result,
+        .argv = (const char *const[]){"sh", "-c",
+                                      "(trap 'sleep 0.7; echo x >\"$1\"; exit 0' TERM; "
+                                      "while :; do sleep 0.1; done) & wait",
+                                      "test", path, NULL},
+        .deadline = clock_deadline_ms(300), .daemon = true);
+    assert_true(result.timed_out);
+    assert_string_equal(subject_says(subject, "cat \"$1/in-order\""), "x\n");
+}
+
+static void ends_a_stopped_process(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, .argv = (const char *const[]){"sh", "-c", "kill -STOP $$; sleep 60", NULL},
+        .deadline = clock_deadline_ms(300));
+    assert_true(result.timed_out);
+    assert_true(result.elapsed_ns < SOON_NS);
+}
+
+static void ends_what_does_not_read(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    RUN(&result, .argv = (const char *const[]){"sleep", "60", NULL},
+        .input = pattern(&subject->arena, 5 * MIB), .deadline = clock_deadline_ms(300));
+    assert_true(result.timed_out);
+}
+
+static void says_what_came_before_the_deadline(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    const struct host_command command = {
+        .argv = (const char *const[]){"sh", "-c", "echo half; echo why >&2; exec sleep 60", NULL},
+        .deadline = clock_deadline_ms(700)};
+    assert_false(host_run_ok(subject->host, &command, &subject->arena, &result, &subject->err));
+    assert_int_equal(subject->err.code, ERR_CODE_timeout);
+    assert_non_null(strstr(subject->err.text, "did not end in time: why"));
+    assert_string_equal(result.output, "half\n");
+}
+
+/* --- run_ok ----------------------------------------------------------------------------------- */
+
+static void run_ok_tells_the_tail(void **state)
+{
+    struct subject *subject = *state;
+    const struct host_command command = {
+        COMMAND("sh", "-c", "seq 1 100000 >&2; echo 'last\tword' >&2; exit 3")};
+    assert_false(host_run_ok(subject->host, &command, &subject->arena, NULL, &subject->err));
+    assert_int_equal(subject->err.code, ERR_CODE_command_failed);
+    assert_int_equal(subject->err.native, 3);
+    assert_string_equal(subject->err.native_text, "exit");
+    assert_string_equal(subject->err.origin, subject->host->label);
+    assert_non_null(strstr(subject->err.text, "exited with status 3: "));
+    assert_non_null(strstr(subject->err.text, "99999 100000 last word"));
+}
+
+static void run_ok_passes_success(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    const struct host_command command = {COMMAND("echo", "fine")};
+    MUST(host_run_ok(subject->host, &command, &subject->arena, &result, &subject->err));
+    assert_string_equal(result.output, "fine\n");
+    MUST(host_run_ok(subject->host, &command, &subject->arena, NULL, &subject->err));
+}
+
+/* --- spawn ------------------------------------------------------------------------------------ */
+
+#define SPAWN(process, ...)                                                                        \
+    MUST(subject->host->driver->spawn(subject->host, &(const struct host_command){__VA_ARGS__},    \
+                                      &(process), &subject->err))
+#define WRITE(process, bytes)                                                                      \
+    MUST(subject->host->driver->write((process), (bytes), clock_deadline_ms(10000), &subject->err))
+#define FINISH(process, wait_ms, result)                                                           \
+    MUST(subject->host->driver->finish((process), clock_deadline_ms(wait_ms), &subject->arena,     \
+                                       (result), &subject->err))
+
+static int64_t read_within(struct subject *subject, struct host_process *process, void *buffer,
+                           size_t size, int64_t wait_ms)
+{
+    int64_t got = -2;
+    MUST(subject->host->driver->read(process, buffer, size, clock_deadline_ms(wait_ms), &got,
+                                     &subject->err));
+    return got;
+}
+
+static void read_exactly(struct subject *subject, struct host_process *process, char *buffer,
+                         size_t size)
+{
+    for (size_t used = 0; used < size;) {
+        int64_t got = read_within(subject, process, buffer + used, size - used, 10000);
+        assert_true(got > 0);
+        used += (size_t)got;
+    }
+}
+
+static void talks_with_a_process(void **state)
+{
+    struct subject *subject = *state;
+    struct host_process *process = NULL;
+    struct host_result result;
+    char buffer[64];
+    SPAWN(process, COMMAND("cat"));
+    assert_int_equal(read_within(subject, process, buffer, sizeof buffer, 50), 0);
+    for (int i = 0; i < 200; i++) {
+        char line[32];
+        snprintf(line, sizeof line, "line %d\n", i);
+        WRITE(process, bytes_of(line));
+        read_exactly(subject, process, buffer, strlen(line));
+        assert_memory_equal(buffer, line, strlen(line));
+    }
+    FINISH(process, 10000, &result);
+    assert_int_equal(result.exit_status, 0);
+    assert_int_equal(result.output_size, 0);
+    assert_false(result.timed_out);
+}
+
+static void writes_more_than_a_pipe_holds(void **state)
+{
+    struct subject *subject = *state;
+    struct host_process *process = NULL;
+    struct host_result result;
+    struct bytes data = pattern(&subject->arena, 3 * MIB);
+    char sha256[65];
+    host_sha256(data, sha256);
+    SPAWN(process, COMMAND("sha256sum"));
+    WRITE(process, data);
+    FINISH(process, 10000, &result);
+    assert_memory_equal(result.output, sha256, 64);
+}
+
+static void reads_until_the_end(void **state)
+{
+    struct subject *subject = *state;
+    struct host_process *process = NULL;
+    struct host_result result;
+    char buffer[64];
+    SPAWN(process, COMMAND("sh", "-c", "echo one; echo why >&2; exit 4"));
+    read_exactly(subject, process, buffer, 4);
+    assert_memory_equal(buffer, "one\n", 4);
+    assert_int_equal(read_within(subject, process, buffer, sizeof buffer, 10000), -1);
+    assert_int_equal(read_within(subject, process, buffer, sizeof buffer, 10000), -1);
+    FINISH(process, 10000, &result);
+    assert_int_equal(result.exit_status, 4);
+    assert_string_equal(result.error_text, "why\n");
+}
+
+static void sends_the_commands_input_first(void **state)
+{
+    struct subject *subject = *state;
+    struct host_process *process = NULL;
+    struct host_result result;
+    SPAWN(process, COMMAND("cat"), .input = bytes_of("first "));
+    WRITE(process, bytes_of("then"));
+    FINISH(process, 10000, &result); /* what was not read comes back from here */
+    assert_string_equal(result.output, "first then");
+}
+
+static void finish_ends_what_does_not_end(void **state)
+{
+    struct subject *subject = *state;
+    struct host_process *process = NULL;
+    struct host_result result;
+    SPAWN(process, COMMAND("sleep", "60"));
+    FINISH(process, 200, &result);
+    assert_true(result.timed_out);
+    assert_int_not_equal(result.exit_status, 0);
+}
+
+static void write_tells_that_nobody_reads(void **state)
+{
+    struct subject *subject = *state;
+    struct host_process *process = NULL;
+    struct host_result result;
+    struct bytes data = pattern(&subject->arena, MIB);
+    SPAWN(process, COMMAND("true"));
+    assert_false(
+        subject->host->driver->write(process, data, clock_deadline_ms(10000), &subject->err));
+    assert_int_equal(subject->err.code, ERR_CODE_command_failed);
+    FINISH(process, 10000, &result);
+    assert_int_equal(result.exit_status, 0);
+    SPAWN(process, COMMAND("sleep", "60"));
+    assert_false(
+        subject->host->driver->write(process, data, clock_deadline_ms(200), &subject->err));
+    assert_int_equal(subject->err.code, ERR_CODE_timeout);
+    FINISH(process, 100, &result);
+    assert_true(result.timed_out);
+}
+
+static void read_does_not_wait_for_a_daemon(void **state)
+{
+    struct subject *subject = *state;
+    struct host_process *process = NULL;
+    struct host_result result;
+    char line[64] = "";
+    char rest[8];
+    int64_t began_ns = clock_now_ns();
+    SPAWN(process, COMMAND("sh", "-c", "sleep 30 & echo $!"));
+    assert_true(read_within(subject, process, line, sizeof line - 1, 10000) > 1);
+    assert_int_equal(read_within(subject, process, rest, sizeof rest, 20000), -1);
+    FINISH(process, 10000, &result);
+    assert_int_equal(result.exit_status, 0);
+    assert_true(clock_now_ns() - began_ns < SOON_NS);
+    line[strcspn(line, "\n")] = '\0';
+    RUN(&result, COMMAND("kill", line));
+    assert_int_equal(result.exit_status, 0);
+}
+
+/* One who waits on the descriptor alone is also woken to take away the error text. */
+static void descriptor_wakes_the_reader(void **state)
+{
+    struct subject *subject = *state;
+    struct host_process *process = NULL;
+    struct host_result result;
+    char said[16] = "";
+    SPAWN(process, COMMAND("sh", "-c", "read line; head -c 1000000 /dev/zero >&2; echo $line"));
+    struct pollfd wake = {.fd = subject->host->driver->descriptor(process), .events = POLLIN};
+    if (wake.fd < 0) {
+        FINISH(process, 100, &result);
+        print_message("this driver has no descriptor\n");
+        skip();
+    }
+    assert_int_equal(poll(&wake, 1, 100), 0);
+    WRITE(process, bytes_of("hello\n"));
+    for (int64_t got = 0; got == 0;) {
+        assert_int_equal(poll(&wake, 1, 10000), 1);
+        got = read_within(subject, process, said, sizeof said - 1, 0);
+    }
+    assert_string_equal(said, "hello\n");
+    FINISH(process, 10000, &result);
+    assert_int_equal(result.exit_status, 0);
+    assert_int_equal(result.error_size, 1000000);
+}
+
+/* --- this machine only ------------------------------------------------------------------------ */
+
+static void only_here(const struct subject *subject)
+{
+    if (subject->host->is_local && !subject->spec.sudo)
+        return;
+    print_message("only a process of this machine inherits from this one\n");
+    skip();
+}
+
+static void passes_on_no_signal_state(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    sigset_t blocked;
+    sigset_t before;
+    only_here(subject);
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, &before);
+    signal(SIGUSR2, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    RUN(&result, COMMAND("grep", "-E", "^Sig(Blk|Ign):", "/proc/self/status"));
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    signal(SIGUSR2, SIG_DFL);
+    unsigned long mask[2] = {1, 1};
+    assert_int_equal(sscanf(result.output, "SigBlk: %lx SigIgn: %lx", &mask[0], &mask[1]), 2);
+    assert_int_equal(mask[0], 0);
+    /* glibc's posix_spawn itself ignores its two internal signals, 32 and 33 */
+    assert_int_equal(mask[1] & ~0x180000000ul, 0);
+}
+
+static void passes_on_no_descriptor(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    only_here(subject);
+    int inherited = fcntl(STDERR_FILENO, F_DUPFD, 50); /* as a careless library would */
+    RUN(&result, COMMAND("ls", "/proc/self/fd"));
+    close(inherited);
+    assert_string_equal(result.output, "0\n1\n2\n3\n"); /* 3 is the listing itself */
+}
+
+static void speaks_one_language_in_its_own_group(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    only_here(subject);
+    setenv("LC_ALL", "de_DE.UTF-8", 1);
+    setenv("LANGUAGE", "de", 1);
+    RUN(&result,
+        COMMAND("sh", "-c", "echo $LC_ALL-$LANGUAGE; cut -d' ' -f5 /proc/$$/stat; echo $$"));
+    unsetenv("LC_ALL");
+    unsetenv("LANGUAGE");
+    char language[16];
+    long group = 0;
+    long pid = 1;
+    assert_int_equal(sscanf(result.output, "%15s %ld %ld", language, &group, &pid), 3);
+    assert_string_equal(language, "C-");
+    assert_int_equal(group, pid);
+}
+
+static void leaves_nothing_open(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    only_here(subject);
+    int before = dup(STDIN_FILENO);
+    close(before);
+    for (int i = 0; i < 30; i++)
+        RUN(&result, COMMAND("true"), .daemon = i % 2 == 0, .input = bytes_of("x"));
+    const struct host_command absent = {COMMAND("/nonexistent/program")};
+    assert_false(host_run(subject->host, &absent, &subject->arena, &result, &subject->err));
+    int after = dup(STDIN_FILENO);
+    close(after);
+    assert_int_equal(after, before);
+}
+
+static void sudo_runs_as_root_unless_as_is(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result plain;
+    struct host_result as_is;
+    RUN(&plain, COMMAND("id", "-u"));
+    RUN(&as_is, COMMAND("id", "-u"), .as_is = true);
+    if (subject->spec.sudo) {
+        assert_string_equal(plain.output, "0\n");
+        assert_string_not_equal(as_is.output, "0\n");
+    } else {
+        assert_string_equal(plain.output, as_is.output);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gives_status_and_both_streams),
+        cmocka_unit_test(gives_signal),
+        cmocka_unit_test(says_that_a_program_is_missing),
+        cmocka_unit_test(passes_words_as_they_are),
+        cmocka_unit_test(gives_no_input_where_there_is_none),
+        cmocka_unit_test(passes_any_bytes_both_ways),
+        cmocka_unit_test(passes_large_input),
+        cmocka_unit_test(needs_no_reader_for_its_input),
+        cmocka_unit_test(drains_both_streams),
+        cmocka_unit_test(keeps_head_and_tail),
+        cmocka_unit_test(waits_for_the_end_not_for_silence),
+        cmocka_unit_test(does_not_wait_for_a_daemon),
+        cmocka_unit_test(stop_does_not_interrupt),
+        cmocka_unit_test(ends_an_obedient_process),
+        cmocka_unit_test(ends_a_group_that_ignores_term),
+        cmocka_unit_test(gives_the_whole_group_its_grace),
+        cmocka_unit_test(ends_a_stopped_process),
+        cmocka_unit_test(ends_what_does_not_read),
+        cmocka_unit_test(says_what_came_before_the_deadline),
+        cmocka_unit_test(run_ok_tells_the_tail),
+        cmocka_unit_test(run_ok_passes_success),
+        cmocka_unit_test(talks_with_a_process),
+        cmocka_unit_test(writes_more_than_a_pipe_holds),
+        cmocka_unit_test(reads_until_the_end),
+        cmocka_unit_test(sends_the_commands_input_first),
+        cmocka_unit_test(finish_ends_what_does_not_end),
+        cmocka_unit_test(write_tells_that_nobody_reads),
+        cmocka_unit_test(read_does_not_wait_for_a_daemon),
+        cmocka_unit_test(descriptor_wakes_the_reader),
+        cmocka_unit_test(passes_on_no_signal_state),
+        cmocka_unit_test(passes_on_no_descriptor),
+        cmocka_unit_test(speaks_one_language_in_its_own_group),
+        cmocka_unit_test(leaves_nothing_open),
+        cmocka_unit_test(sudo_runs_as_root_unless_as_is),
+    };
+    stop_install();
+    return subjects_run(tests, COUNT_OF(tests), false);
+}
