@@ -50,6 +50,8 @@ struct store_sweep {
     const char *product;
     const char *version;
     const char *target_label;  /* host and config path, or database file */
+    const char *data_directory; /* of the server; "" not known: a restore may find it down */
+    const char *log_path;       /* of the server; "" not known */
     const char *facts_json;    /* host facts, server facts */
     const char *labels_json;   /* {"kernel":"6.1"} */
     const char *workload_json; /* every workload setting */

@@ -70,8 +70,7 @@ static void add_found(const struct plan *plan, struct arena *arena, struct text 
     const struct target *target = &plan->target;
     text_add(out, "knobs as found:\n");
     for (size_t i = 0; i < target->row_count; i++) {
-        const char *value =
-            value_display(target->rows[i].knob, &target->found[i].value, arena);
+        const char *value = value_display(target->rows[i].knob, &target->found[i].value, arena);
         text_addf(out, "  %-32s %-16s %s%s%s\n", target->rows[i].name, value,
                   source_kind_name(target->found[i].source),
                   target->found[i].detail[0] != '\0' ? ", " : "", target->found[i].detail);
@@ -170,8 +169,7 @@ static bool describe(struct plan *plan, const struct cli *cli, struct text *out,
     if (!is_offline) {
         text_addf(out, "target:     %s %s on %s\n", facts->product, facts->version,
                   plan->target.host->label);
-        text_addf(out, "start:      %s\n",
-                  facts->start_method != NULL ? facts->start_method : "?");
+        text_addf(out, "start:      %s\n", facts->start_method != NULL ? facts->start_method : "?");
     }
     text_addf(out, "store:      %s\n", plan->sweep.store_path);
     text_addf(out, "points:     %zu; conditions: %zu; measured combinations: %zu\n",

@@ -19,10 +19,8 @@ int command_run(const struct cli *cli)
     struct run_options options = {.sweep_file = cli->operands[0],
                                   .fresh = cli_has(cli, "--fresh"),
                                   .until = cli_text(cli, "--until")};
-    if ((cli_has(cli, "--budget") &&
-         !cli_duration_ms(cli, "--budget", &options.budget_ms, &err)) ||
-        (cli_has(cli, "--limit") &&
-         !cli_integer(cli, "--limit", &options.trial_limit, &err))) {
+    if ((cli_has(cli, "--budget") && !cli_duration_ms(cli, "--budget", &options.budget_ms, &err)) ||
+        (cli_has(cli, "--limit") && !cli_integer(cli, "--limit", &options.trial_limit, &err))) {
         return command_fail(&err);
     }
     if (!sweep_run(&options, &failed, &err)) {
@@ -32,8 +30,7 @@ int command_run(const struct cli *cli)
         }
         return command_fail(&err);
     }
-    log_line(LOG_INFO, failed > 0 ? "finished; %lld trials failed" : "finished",
-             (long long)failed);
+    log_line(LOG_INFO, failed > 0 ? "finished; %lld trials failed" : "finished", (long long)failed);
     return failed > 0 ? 1 : 0;
 }
 

@@ -49,9 +49,9 @@ static void format_left(char *buffer, size_t size, int64_t ms)
     long long s = (long long)(ms / 1000);
     if (s < 90)
         snprintf(buffer, size, "%llds", s);
-    else if (s < 90 * 60)
+    else if (s < 90LL * 60)
         snprintf(buffer, size, "%lldmin", (s + 30) / 60);
-    else if (s < 48 * 3600)
+    else if (s < 48LL * 3600)
         snprintf(buffer, size, "%lldh%02lldmin", s / 3600, s % 3600 / 60);
     else
         snprintf(buffer, size, "%lldd%02lldh", s / 86400, s % 86400 / 3600);

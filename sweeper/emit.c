@@ -51,8 +51,8 @@ static void add_provenance(const struct store_sweep *sweep, const struct rank_ta
               (long long)row->point_id, row->trials, now);
     const struct rank_metric *metric = metric_of(row, table->by);
     if (metric != NULL && isfinite(metric->low)) {
-        text_addf(out, "%s %s: %.6g (%.6g to %.6g)", comment, table->by, metric->mean,
-                  metric->low, metric->high);
+        text_addf(out, "%s %s: %.6g (%.6g to %.6g)", comment, table->by, metric->mean, metric->low,
+                  metric->high);
     } else if (metric != NULL) {
         text_addf(out, "%s %s: %.6g (no interval is claimed)", comment, table->by, metric->mean);
     }
@@ -98,15 +98,15 @@ static bool parse_settings(const struct store_sweep *sweep, const struct rank_ro
     return true;
 }
 
-static bool add_lines(const struct store_sweep *sweep, const struct setting *settings,
-                      size_t count, struct arena *arena, struct text *out, struct err *err)
+static bool add_lines(const struct store_sweep *sweep, const struct setting *settings, size_t count,
+                      struct arena *arena, struct text *out, struct err *err)
 {
     const struct backend *backend = backend_find(sweep->backend);
     struct server server = {.backend = backend, .arena = arena};
     struct bytes lines = {0};
     if (backend->render != NULL) {
-        if (!backend->render(&server, (struct bytes){.data = "", .size = 0}, settings, count,
-                             arena, &lines, err)) {
+        if (!backend->render(&server, (struct bytes){.data = "", .size = 0}, settings, count, arena,
+                             &lines, err)) {
             return false;
         }
         text_add_bytes(out, lines.data, lines.size);

@@ -37,8 +37,8 @@ static void write_why(struct json *json, const struct err *why)
     json_string(json, why != NULL ? why->text : NULL);
 }
 
-void notify_trial(const struct plan *plan, int64_t trial_id, const char *point,
-                  const char *status, const struct err *why)
+void notify_trial(const struct plan *plan, int64_t trial_id, const char *point, const char *status,
+                  const struct err *why)
 {
     if (plan->sweep.notify == NULL) {
         return;

@@ -7,8 +7,8 @@
 
 #include "sweeper/plan.h"
 
-void notify_trial(const struct plan *plan, int64_t trial_id, const char *point,
-                  const char *status, const struct err *why);
+void notify_trial(const struct plan *plan, int64_t trial_id, const char *point, const char *status,
+                  const struct err *why);
 void notify_end(const struct plan *plan, const char *status, const struct err *why);
 
 #endif

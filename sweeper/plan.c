@@ -14,11 +14,34 @@
 
 enum { ARENA_LIMIT_BYTES = 1 << 30 };
 
+/* What the sweep file may say but this version cannot do is refused before anything is opened. */
+static bool check_supported(const struct plan *plan, struct err *err)
+{
+    const struct sweep *sweep = &plan->sweep;
+    if (strcmp(sweep->between.restart, "always") != 0) {
+        err_set(err, ERR_CODE_unsupported,
+                "between.restart = \"%s\" is not available in this version",
+                sweep->between.restart);
+        err_origin(err, "%s", sweep->path);
+        return err_hint(err, "use \"always\": the same start for every trial");
+    }
+    bool only_restart =
+        sweep->target.restart != NULL && sweep->target.stop == NULL && sweep->target.start == NULL;
+    if (only_restart &&
+        (sweep->between.drop_caches || strcmp(sweep->workload.reset, "snapshot") == 0)) {
+        err_set(err, ERR_CODE_unsupported,
+                "drop_caches and reset = \"snapshot\" need the server stopped in between");
+        err_origin(err, "%s", sweep->path);
+        return err_hint(err, "give target.stop and target.start instead of target.restart");
+    }
+    return true;
+}
+
 bool plan_read(struct plan *plan, const char *path, struct err *err)
 {
     memset(plan, 0, sizeof *plan);
     arena_open(&plan->arena, ARENA_LIMIT_BYTES);
-    return sweepfile_read(path, &plan->arena, &plan->sweep, err);
+    return sweepfile_read(path, &plan->arena, &plan->sweep, err) && check_supported(plan, err);
 }
 
 void plan_close(struct plan *plan)
@@ -36,8 +59,7 @@ static bool guard_lookup(void *context, const char *name, struct rule_value *out
 {
     const struct value_facts *facts = context;
     if (strcmp(name, "host.memory") == 0) {
-        *out = (struct rule_value){.kind = RULE_NUMBER,
-                                   .number = (double)facts->host_memory_bytes};
+        *out = (struct rule_value){.kind = RULE_NUMBER, .number = (double)facts->host_memory_bytes};
         return true;
     }
     if (strcmp(name, "host.cpus") == 0) {
@@ -91,13 +113,45 @@ static bool refuse_danger(const struct plan *plan, struct err *err)
     return true;
 }
 
+/* Every value of every axis is rendered once, so that one which the file cannot express is a plan
+ * error and not a lost trial. */
+static bool check_renders(const struct plan *plan, struct err *err)
+{
+    const struct backend *backend = plan->sweep.backend;
+    struct arena scratch;
+    struct bytes out = {0};
+    bool ok = true;
+    if (backend->render == NULL) {
+        return true;
+    }
+    arena_open(&scratch, 64u << 20);
+    for (size_t i = 0; ok && i < plan->grid.axis_count; i++) {
+        const struct axis *axis = &plan->grid.axes[i];
+        for (size_t j = 0; ok && axis->kind == SWEPT_KNOB && j < axis->choice_count; j++) {
+            for (size_t k = 0; ok && k < axis->choices[j].set_count; k++) {
+                const struct axis_set *set = &axis->choices[j].sets[k];
+                struct setting setting = {.knob = plan->grid.swept[set->swept].knob,
+                                          .value = set->value};
+                ok = backend->render(&plan->target.server, (struct bytes){.data = "", .size = 0},
+                                     &setting, 1, &scratch, &out, err);
+                if (!ok) {
+                    err_origin(err, "%s:%d", plan->sweep.path, axis->line);
+                }
+            }
+            arena_reset(&scratch);
+        }
+    }
+    arena_close(&scratch);
+    return ok;
+}
+
 static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, size_t row_count,
                        struct err *err)
 {
     return sweepfile_grid(&plan->sweep, rows, row_count, &plan->target.facts, &plan->arena,
                           &plan->grid, err) &&
-           refuse_danger(plan, err) && target_use_grid(&plan->target, &plan->grid, err) &&
-           compute_guard(plan, err) &&
+           refuse_danger(plan, err) && check_renders(plan, err) &&
+           target_use_grid(&plan->target, &plan->grid, err) && compute_guard(plan, err) &&
            grid_build(&plan->grid, plan->target.baseline_values, &plan->target.facts,
                       plan->guard_bytes, &plan->arena, err);
 }
@@ -120,8 +174,7 @@ bool plan_probe(struct plan *plan, bool offline, struct err *err)
     if (offline) {
         return probe_offline(plan, err);
     }
-    if (!plan->target.is_open &&
-        !target_open(&plan->target, &plan->sweep, &plan->arena, err)) {
+    if (!plan->target.is_open && !target_open(&plan->target, &plan->sweep, &plan->arena, err)) {
         return false;
     }
     if (!target_probe(&plan->target, err) ||
@@ -160,9 +213,9 @@ bool plan_recover(struct plan *plan, struct err *err)
     }
     log_line(LOG_WARN, "an earlier run was interrupted: putting the baseline back first");
     return target_recall(&plan->target, plan->store, &kept, &has_baseline, err) &&
-           (!has_baseline || (target_lock(&plan->target, plan->sweep.store_path, err) &&
-                              target_restore(&plan->target, err) &&
-                              target_tidy(&plan->target, err)));
+           (!has_baseline ||
+            (target_lock(&plan->target, plan->sweep.store_path, err) &&
+             target_restore(&plan->target, err) && target_tidy(&plan->target, err)));
 }
 
 /* ---- texts ---- */
@@ -183,8 +236,7 @@ static const char *values_text(const struct plan *plan, const struct value *valu
     return text.size == 0 && !text.failed ? none : text_done(&text);
 }
 
-const char *plan_point_text(const struct plan *plan, const struct point *point,
-                            struct arena *arena)
+const char *plan_point_text(const struct plan *plan, const struct point *point, struct arena *arena)
 {
     return values_text(plan, point->values, "baseline", arena);
 }

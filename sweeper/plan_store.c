@@ -117,8 +117,8 @@ static bool describe_sweep(struct plan *plan, struct store_sweep *out, struct er
         .backend = sweep->backend->name,
         .product = facts->product,
         .version = facts->version,
-        .target_label = arena_printf(arena, "%s:%s", plan->target.host->label,
-                                     at != NULL ? at : "?"),
+        .target_label =
+            arena_printf(arena, "%s:%s", plan->target.host->label, at != NULL ? at : "?"),
         .data_directory = facts->data_directory != NULL ? facts->data_directory : "",
         .log_path = facts->log_path != NULL ? facts->log_path : "",
         .facts_json = facts_json(plan, arena),
@@ -130,8 +130,8 @@ static bool describe_sweep(struct plan *plan, struct store_sweep *out, struct er
         .rank_durability = sweep->rank.durability,
         .rank_across = sweep->rank.across,
         .rank_confidence = sweep->rank.confidence,
-        .planned_trials = strategy_remaining(&sweep->strategy, &plan->grid,
-                                             &(struct history){.trials = NULL}),
+        .planned_trials =
+            strategy_remaining(&sweep->strategy, &plan->grid, &(struct history){.trials = NULL}),
         .swept = swept_rows(plan, arena),
         .swept_count = plan->grid.swept_count};
     bool ok = out->plan_hash != NULL && out->target_label != NULL && out->facts_json != NULL &&
@@ -165,8 +165,8 @@ static bool compare_plan(const struct plan *plan, const struct store_sweep *kept
     }
     char difference[400];
     first_difference(kept->plan_text, now->plan_text, difference, sizeof difference);
-    err_set(err, ERR_CODE_plan_changed,
-            "the sweep file changed what finished trials rest on: %s", difference);
+    err_set(err, ERR_CODE_plan_changed, "the sweep file changed what finished trials rest on: %s",
+            difference);
     err_origin(err, "%s", plan->sweep.path);
     return err_hint(err, "undo the change, or begin a new sweep with --fresh");
 }
@@ -288,10 +288,9 @@ static bool register_pruned(struct plan *plan, struct err *err)
     for (size_t i = 0; i < grid->pruned_count; i++) {
         const struct pruned *pruned = &grid->pruned[i];
         rows[i] = (struct store_pruned){
-            .point_display =
-                plan_point_text(plan, &grid->points[pruned->point], &plan->arena),
-            .condition_display = plan_condition_text(
-                plan, &grid->conditions[pruned->condition], &plan->arena),
+            .point_display = plan_point_text(plan, &grid->points[pruned->point], &plan->arena),
+            .condition_display =
+                plan_condition_text(plan, &grid->conditions[pruned->condition], &plan->arena),
             .reason = plan_pruned_reason(plan, pruned, &plan->arena)};
         if (rows[i].point_display == NULL || rows[i].condition_display == NULL ||
             rows[i].reason == NULL) {
@@ -308,8 +307,7 @@ bool plan_begin(struct plan *plan, bool fresh, struct err *err)
         !store_open(plan->sweep.store_path, STORE_CREATE, &plan->store, err)) {
         return false;
     }
-    if (!plan->target.is_locked &&
-        !target_lock(&plan->target, plan->sweep.store_path, err)) {
+    if (!plan->target.is_locked && !target_lock(&plan->target, plan->sweep.store_path, err)) {
         return false;
     }
     struct arena scratch;

@@ -24,12 +24,12 @@ struct run {
     struct plan plan;
     struct console console;
     struct trial_setup setup;
-    struct arena arena;       /* the trial's */
-    int64_t end_ns;           /* by then the baseline is back: --until, --budget */
+    struct arena arena; /* the trial's */
+    int64_t end_ns;     /* by then the baseline is back: --until, --budget */
     int64_t trials_this_call;
-    int64_t failed_count;     /* trials of this call */
-    int target_failures;      /* in a row */
-    bool is_begun;            /* plan_begin succeeded: a call row is open */
+    int64_t failed_count; /* trials of this call */
+    int target_failures;  /* in a row */
+    bool is_begun;        /* plan_begin succeeded: a call row is open */
 };
 
 static bool run_stages(struct trial *t)
@@ -113,8 +113,8 @@ static bool time_is_up(const struct run *run, const struct run_history *past)
     if (run->end_ns == CLOCK_NEVER) {
         return false;
     }
-    int64_t trial_ms = past->typical_ms > 0 ? past->typical_ms
-                                            : workload->warm_up_ms + workload->measure_ms;
+    int64_t trial_ms =
+        past->typical_ms > 0 ? past->typical_ms : workload->warm_up_ms + workload->measure_ms;
     return clock_now_ns() + (trial_ms + trial_ms / 10 + MARGIN_MS) * NS_PER_MS > run->end_ns;
 }
 
@@ -131,11 +131,10 @@ static void announce_trial(struct run *run, const struct run_history *past,
     snprintf(label, sizeof label, "%s%s%s", point != NULL ? point : "?",
              condition != NULL && condition[0] != '\0' ? " | " : "",
              condition != NULL ? condition : "");
-    console_trial(&run->console, past->finished_count + 1, past->finished_count + remaining,
-                  label, past->typical_ms > 0 ? remaining * past->typical_ms : -1);
+    console_trial(&run->console, past->finished_count + 1, past->finished_count + remaining, label,
+                  past->typical_ms > 0 ? remaining * past->typical_ms : -1);
     if (past->best_point != SIZE_MAX) {
-        const char *best =
-            plan_point_text(plan, &plan->grid.points[past->best_point], &run->arena);
+        const char *best = plan_point_text(plan, &plan->grid.points[past->best_point], &run->arena);
         char text[200];
         snprintf(text, sizeof text, "%s: %.6g %s", best != NULL ? best : "?", past->best_value,
                  sweep->rank.by);
@@ -176,8 +175,8 @@ static bool run_trials(struct run *run, struct err *err)
         if (next.done) {
             return true;
         }
-        bool is_over = run->options->trial_limit > 0 &&
-                       run->trials_this_call >= run->options->trial_limit;
+        bool is_over =
+            run->options->trial_limit > 0 && run->trials_this_call >= run->options->trial_limit;
         if (is_over || time_is_up(run, &past)) {
             return err_set(err, ERR_CODE_budget, "%s",
                            is_over ? "the trials asked for are done"
@@ -200,8 +199,7 @@ static bool parse_until(const char *text, int64_t *out_ns, struct err *err)
     char rest = '\0';
     if (sscanf(text, "%2d:%2d%c", &hour, &minute, &rest) != 2 || hour < 0 || hour > 23 ||
         minute < 0 || minute > 59) {
-        err_set(err, ERR_CODE_usage, "--until takes a local time such as 07:00, not \"%s\"",
-                text);
+        err_set(err, ERR_CODE_usage, "--until takes a local time such as 07:00, not \"%s\"", text);
         return err_hint(err, "give hours and minutes, 00:00 to 23:59");
     }
     time_t now = (time_t)(clock_wall_us() / 1000000);
@@ -244,9 +242,7 @@ static bool resolve_reset(struct run *run, struct err *err)
     const char *asked = sweep->workload.reset;
     if (strcmp(asked, "default") == 0) {
         bool is_dirty = workload_writes(&sweep->workload);
-        asked = !is_dirty                    ? "none"
-                : sweep->backend->embedded ? "snapshot"
-                                             : "reload";
+        asked = !is_dirty ? "none" : sweep->backend->embedded ? "snapshot" : "reload";
     }
     if (strcmp(asked, "snapshot") == 0 && sweep->backend->snapshot == NULL) {
         err_set(err, ERR_CODE_unsupported, "backend %s cannot copy its data files",
@@ -282,8 +278,8 @@ static bool prepare_data(struct run *run, struct err *err)
     struct load_progress progress = {.context = run, .note = note_progress};
     console_stage(&run->console, "prepare", "loads the workload's data", 0);
     if (!load_run(run->setup.load_host, NULL, &job,
-                  clock_deadline_ms(job.workload.prepare_timeout_ms), &progress, &run->arena,
-                  NULL, err)) {
+                  clock_deadline_ms(job.workload.prepare_timeout_ms), &progress, &run->arena, NULL,
+                  err)) {
         return err_while(err, "preparing the workload's data");
     }
     return true;
@@ -308,8 +304,7 @@ static bool end_run(struct run *run, bool ok, struct err *err)
     stop_clear();
     if (run->is_begun) {
         console_stage(&run->console, "restore", "puts the baseline back and proves it", 0);
-        bool is_back =
-            target_restore(&plan->target, &back) && target_tidy(&plan->target, &back);
+        bool is_back = target_restore(&plan->target, &back) && target_tidy(&plan->target, &back);
         if (!is_back) {
             log_err(LOG_ERROR, ok ? &back : err);
             *err = back;

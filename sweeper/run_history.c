@@ -87,9 +87,9 @@ static void note_best(struct run_history *out, const struct past_trial *trial)
     if (trial->state != TRIAL_DONE || isnan(trial->value) || trial->point == SIZE_MAX) {
         return;
     }
-    bool is_better = isnan(out->best_value) || (trial->higher_is_better
-                                                    ? trial->value > out->best_value
-                                                    : trial->value < out->best_value);
+    bool is_better =
+        isnan(out->best_value) ||
+        (trial->higher_is_better ? trial->value > out->best_value : trial->value < out->best_value);
     if (is_better) {
         out->best_value = trial->value;
         out->best_point = trial->point;
@@ -114,8 +114,7 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
     for (size_t i = 0; i < count; i++) {
         struct past_trial *trial = &trials[i];
         trial->point = find_key(points, plan->grid.point_count, rows[i].point_key);
-        trial->condition =
-            find_key(conditions, plan->grid.condition_count, rows[i].condition_key);
+        trial->condition = find_key(conditions, plan->grid.condition_count, rows[i].condition_key);
         trial->call_id = rows[i].call_id;
         trial->state = state_of(&rows[i]);
         trial->value = rows[i].value;
@@ -129,8 +128,7 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
         out->finished_count += is_ended && trial->point != SIZE_MAX;
         note_best(out, trial);
     }
-    out->history =
-        (struct history){.trials = trials, .count = count, .call_id = plan->call_id};
+    out->history = (struct history){.trials = trials, .count = count, .call_id = plan->call_id};
     out->typical_ms = typical_duration(trials, count);
     return true;
 }

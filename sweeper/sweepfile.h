@@ -78,7 +78,7 @@ struct sweep_choice {
 };
 struct sweep_axis {
     enum swept_kind kind;
-    const char *name; /* NULL where choices set several knobs */
+    const char *name;             /* NULL where choices set several knobs */
     struct sweep_choice *choices; /* NULL for a range */
     size_t choice_count;
     const char *from; /* range */
@@ -107,9 +107,9 @@ struct sweep_knob_row {
     const char *name;
     const struct knob *knob;
 };
-bool sweepfile_grid(const struct sweep *sweep, const struct sweep_knob_row *rows,
-                    size_t row_count, const struct value_facts *facts, struct arena *arena,
-                    struct grid *out, struct err *err) MUST_USE;
+bool sweepfile_grid(const struct sweep *sweep, const struct sweep_knob_row *rows, size_t row_count,
+                    const struct value_facts *facts, struct arena *arena, struct grid *out,
+                    struct err *err) MUST_USE;
 
 /* A workload key by its sweep-file name ("clients", "measure"), from text with units, checked
  * against its row in sweepfile.def: for workload axes, for `load --clients`. The nearest known
@@ -128,9 +128,9 @@ bool workload_json(const struct workload_spec *workload, struct text *out) MUST_
 struct sweepfile_key {
     const char *section; /* "" top level, "target", "workload", ... */
     const char *key;
-    const char *type;    /* "text", "integer", "duration", "bool", "argv", "real", "size" … */
+    const char *type;     /* "text", "integer", "duration", "bool", "argv", "real", "size" … */
     const char *fallback; /* default as text; "" none */
-    const char *range;   /* "1..100000", "a|b|c", "" */
+    const char *range;    /* "1..100000", "a|b|c", "" */
     const char *sentence;
 };
 const struct sweepfile_key *sweepfile_keys(size_t *out_count);

@@ -75,10 +75,18 @@ static const struct knob *row_for(struct target *target, const char *name)
     }
     struct knob *made = ARENA_NEW(target->arena, struct knob);
     if (made != NULL) {
-        *made = (struct knob){.name = name, .type = KNOB_TEXT, .bare = 1, .min = -INFINITY,
-                              .max = INFINITY, .specials = "", .choices = "",
-                              .apply = KNOB_RESTART, .durability = "", .versions = "",
-                              .sentence = "not in the catalogue", .source = "the server",
+        *made = (struct knob){.name = name,
+                              .type = KNOB_TEXT,
+                              .bare = 1,
+                              .min = -INFINITY,
+                              .max = INFINITY,
+                              .specials = "",
+                              .choices = "",
+                              .apply = KNOB_RESTART,
+                              .durability = "",
+                              .versions = "",
+                              .sentence = "not in the catalogue",
+                              .source = "the server",
                               .danger = ""};
     }
     return made;
@@ -127,8 +135,7 @@ static bool add_choice_rows(struct target *target, const struct sweep_choice *ch
 static bool collect_rows(struct target *target, struct err *err)
 {
     const struct sweep *sweep = target->sweep;
-    target->rows =
-        ARENA_ARRAY(target->arena, struct sweep_knob_row, count_assignments(sweep) + 1);
+    target->rows = ARENA_ARRAY(target->arena, struct sweep_knob_row, count_assignments(sweep) + 1);
     if (target->rows == NULL) {
         return err_memory(err);
     }
@@ -173,16 +180,14 @@ static bool check_known(const struct target *target, struct err *err)
         const struct knob *knobs = catalogue_knobs(sweep->backend->system, &count);
         const char *near = knob_nearest(knobs, count, target->rows[i].name);
         err_set(err, ERR_CODE_knob_unknown, "%s %s has no knob \"%s\"",
-                target->server.facts.product, target->server.facts.version,
-                target->rows[i].name);
+                target->server.facts.product, target->server.facts.version, target->rows[i].name);
         if (line > 0) {
             err_origin(err, "%s:%d", sweep->path, line);
         }
         if (near != NULL && strcmp(near, target->rows[i].name) != 0) {
             return err_hint(err, "did you mean \"%s\"?", near);
         }
-        return err_hint(err, "remove the axis, or see `dbsweep knobs %s`",
-                        sweep->backend->system);
+        return err_hint(err, "remove the axis, or see `dbsweep knobs %s`", sweep->backend->system);
     }
     return true;
 }
@@ -244,8 +249,8 @@ bool target_preflight(struct target *target, struct err *err)
         return err_memory(err);
     }
     for (size_t i = 0; i < target->row_count; i++) {
-        settings[i] = (struct setting){.knob = target->rows[i].knob,
-                                       .value = target->found[i].value};
+        settings[i] =
+            (struct setting){.knob = target->rows[i].knob, .value = target->found[i].value};
     }
     return backend->overrides(&target->server, settings, target->row_count,
                               clock_deadline_ms(PROBE_TIMEOUT_MS), err);
@@ -335,8 +340,7 @@ bool target_apply(struct target *target, const struct setting *settings, size_t 
             found[used++] = target->baseline_values[i];
         }
         return backend->apply(&target->server, all, found, used,
-                              clock_deadline_ms(target->sweep->workload.prepare_timeout_ms),
-                              err);
+                              clock_deadline_ms(target->sweep->workload.prepare_timeout_ms), err);
     }
     struct bytes rendered = {0};
     return backend->render(&target->server, target->baseline_bytes, settings, count, arena,
@@ -348,8 +352,7 @@ bool target_drop_caches(struct target *target, struct err *err)
 {
     struct arena scratch;
     arena_open(&scratch, 4u << 20);
-    static const char *const argv[] = {"sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches",
-                                       NULL};
+    static const char *const argv[] = {"sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches", NULL};
     struct host_command command = {.argv = argv, .deadline = clock_deadline_ms(120000)};
     bool ok = host_run_ok(target->host, &command, &scratch, NULL, err);
     arena_close(&scratch);
@@ -419,8 +422,8 @@ const char *target_log_tail(struct target *target, struct arena *arena)
     const char *tail = "";
     struct err err;
     err_clear(&err);
-    if (!backend->log_tail(&target->server, clock_deadline_ms(HOST_TIMEOUT_MS), 8192, arena,
-                           &tail, &err)) {
+    if (!backend->log_tail(&target->server, clock_deadline_ms(HOST_TIMEOUT_MS), 8192, arena, &tail,
+                           &err)) {
         log_err(LOG_WARN, &err);
         return "";
     }

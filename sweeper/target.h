@@ -50,7 +50,7 @@ struct target {
     struct store *store; /* NULL in dry runs */
     int64_t sweep_id;
     bool is_locked;
-    bool is_touched;   /* may be off its baseline */
+    bool is_touched; /* may be off its baseline */
     bool has_snapshot;
     bool is_restoring; /* stop requests no longer interrupt */
     const char *lock_path;
@@ -103,11 +103,10 @@ struct verified {
     enum verdict verdict;
 };
 /* Reads back and judges one verdict per swept knob: arrays of grid->swept_count (entries of
- * workload settings stay zero). Errors: not_applied naming every knob that did not take and what overrides it;
- * `out` is filled then too. */
+ * workload settings stay zero). Errors: not_applied naming every knob that did not take and what
+ * overrides it; `out` is filled then too. */
 bool target_verify(struct target *target, const struct point *point, struct arena *arena,
-                   struct verified *out,
-                   struct err *err) MUST_USE;
+                   struct verified *out, struct err *err) MUST_USE;
 /* The settings of a point: one for each candidate knob whose value is not BASELINE. */
 bool target_settings(const struct target *target, const struct point *point, struct arena *arena,
                      struct setting **out, size_t *out_count, struct err *err) MUST_USE;

@@ -18,8 +18,8 @@ static int64_t file_deadline(void)
 
 static bool name_copy(struct target *target, struct err *err)
 {
-    target->copy_path = arena_printf(target->arena, "%s.dbsweep-baseline",
-                                     target->baseline_file.real_path);
+    target->copy_path =
+        arena_printf(target->arena, "%s.dbsweep-baseline", target->baseline_file.real_path);
     return target->copy_path != NULL || err_memory(err);
 }
 
@@ -47,8 +47,7 @@ static bool read_config(struct target *target, struct err *err)
 
 static bool keep_values(struct target *target, struct err *err)
 {
-    target->baseline =
-        ARENA_ARRAY(target->arena, struct baseline_value, target->row_count + 1);
+    target->baseline = ARENA_ARRAY(target->arena, struct baseline_value, target->row_count + 1);
     if (target->baseline == NULL) {
         return err_memory(err);
     }
@@ -74,12 +73,12 @@ static bool keep_in_store(struct target *target, struct err *err)
         return err_memory(err);
     }
     for (size_t i = 0; i < target->row_count; i++) {
-        values[i] = (struct store_baseline_value){
-            .name = target->baseline[i].name,
-            .canonical = target->baseline[i].canonical,
-            .display = target->baseline[i].display,
-            .source = source_kind_name(target->found[i].source),
-            .detail = target->found[i].detail};
+        values[i] =
+            (struct store_baseline_value){.name = target->baseline[i].name,
+                                          .canonical = target->baseline[i].canonical,
+                                          .display = target->baseline[i].display,
+                                          .source = source_kind_name(target->found[i].source),
+                                          .detail = target->found[i].detail};
     }
     const struct host_file *file = &target->baseline_file;
     struct store_baseline_file kept = {.path = target->server.facts.config_path,
@@ -93,8 +92,7 @@ static bool keep_in_store(struct target *target, struct err *err)
                               values, target->row_count, err);
 }
 
-bool target_capture(struct target *target, struct store *store, int64_t sweep_id,
-                    struct err *err)
+bool target_capture(struct target *target, struct store *store, int64_t sweep_id, struct err *err)
 {
     target->store = store;
     target->sweep_id = sweep_id;
@@ -124,8 +122,8 @@ static bool judge_file(struct target *target, struct err *err)
     target->baseline_file.real_path = file.real_path;
     memcpy(target->last_sha256, file.sha256, sizeof target->last_sha256);
     bool is_known = strcmp(file.sha256, target->baseline_file.sha256) == 0;
-    if (!is_known && !store_intent_known(target->store, target->sweep_id, path, file.sha256,
-                                         &is_known, err)) {
+    if (!is_known &&
+        !store_intent_known(target->store, target->sweep_id, path, file.sha256, &is_known, err)) {
         return false;
     }
     if (!name_copy(target, err)) {
@@ -134,8 +132,9 @@ static bool judge_file(struct target *target, struct err *err)
     if (!is_known) {
         err_set(err, ERR_CODE_foreign_edit,
                 "%s is neither the baseline nor a file that this sweep wrote", path);
-        return err_hint(err, "somebody edited it meanwhile; the bytes found before the sweep "
-                             "are in %s: merge by hand, copy the result there and over %s",
+        return err_hint(err,
+                        "somebody edited it meanwhile; the bytes found before the sweep "
+                        "are in %s: merge by hand, copy the result there and over %s",
                         target->copy_path, path);
     }
     return true;
@@ -183,9 +182,8 @@ bool target_recall(struct target *target, struct store *store, const struct stor
         return err_memory(err);
     }
     for (size_t i = 0; i < value_count; i++) {
-        target->baseline[i] = (struct baseline_value){.name = values[i].name,
-                                                      .canonical = values[i].canonical,
-                                                      .display = values[i].display};
+        target->baseline[i] = (struct baseline_value){
+            .name = values[i].name, .canonical = values[i].canonical, .display = values[i].display};
     }
     target->baseline_count = value_count;
     target->server.facts.product = kept->product;
@@ -247,8 +245,7 @@ static const struct baseline_value *baseline_of(const struct target *target, con
  * always be probed. */
 static bool put_values(struct target *target, struct err *err)
 {
-    struct setting *settings =
-        ARENA_ARRAY(target->arena, struct setting, target->row_count + 1);
+    struct setting *settings = ARENA_ARRAY(target->arena, struct setting, target->row_count + 1);
     struct value *values = ARENA_ARRAY(target->arena, struct value, target->row_count + 1);
     if (settings == NULL || values == NULL) {
         return err_memory(err);
@@ -261,14 +258,13 @@ static bool put_values(struct target *target, struct err *err)
             continue;
         }
         settings[count] = (struct setting){.knob = knob};
-        if (!value_parse(knob, kept->display, &target->facts, target->arena, &values[count],
-                         err)) {
+        if (!value_parse(knob, kept->display, &target->facts, target->arena, &values[count], err)) {
             return err_while(err, "reading the kept value of %s", knob->name);
         }
         count++;
     }
-    return target->sweep->backend->apply(&target->server, settings, values, count,
-                                         file_deadline(), err);
+    return target->sweep->backend->apply(&target->server, settings, values, count, file_deadline(),
+                                         err);
 }
 
 static bool prove_values(struct target *target, struct err *err)
@@ -284,9 +280,8 @@ static bool prove_values(struct target *target, struct err *err)
             return err_memory(err);
         }
         if (strcmp(now, kept->canonical) != 0) {
-            return err_set(err, ERR_CODE_restore_failed,
-                           "%s is %s, its baseline value was %s", knob->name, now,
-                           kept->canonical);
+            return err_set(err, ERR_CODE_restore_failed, "%s is %s, its baseline value was %s",
+                           knob->name, now, kept->canonical);
         }
     }
     return true;
@@ -321,9 +316,8 @@ static bool prove(struct target *target, struct err *err)
 static bool put_back(struct target *target, struct err *err)
 {
     if (!target->has_file) {
-        return target_probe(target, err) && target_stop(target, err) &&
-               put_values(target, err) && target_start(target, err) &&
-               target_ready(target, err);
+        return target_probe(target, err) && target_stop(target, err) && put_values(target, err) &&
+               target_start(target, err) && target_ready(target, err);
     }
     /* The file first, so that whoever starts the server starts it right; and again after the
      * stop, because some servers write their file when they end. */

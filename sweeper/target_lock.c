@@ -44,8 +44,9 @@ static unsigned long long start_ticks_of(long pid)
     const char *after = strrchr(stat, ')');
     unsigned long long ticks = 0;
     if (after == NULL ||
-        sscanf(after + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-                          "%*s %*s %llu",
+        sscanf(after + 1,
+               " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+               "%*s %*s %llu",
                &ticks) != 1) {
         return 0;
     }
@@ -117,8 +118,10 @@ static bool refuse(const struct target *target, const struct holder *holder, int
                    struct err *err)
 {
     if (lives == 1) {
-        err_set(err, ERR_CODE_locked, "another sweep holds this target: process %ld on %s, store "
-                                      "%s", holder->pid, holder->host, holder->store);
+        err_set(err, ERR_CODE_locked,
+                "another sweep holds this target: process %ld on %s, store "
+                "%s",
+                holder->pid, holder->host, holder->store);
         return err_hint(err, "wait for it, or stop it with SIGTERM: it restores the baseline");
     }
     if (lives == 0) {
@@ -126,10 +129,27 @@ static bool refuse(const struct target *target, const struct holder *holder, int
                 "an interrupted sweep left this target locked: its store is %s", holder->store);
         return err_hint(err, "run `dbsweep restore %s` first", holder->store);
     }
-    err_set(err, ERR_CODE_locked, "a sweep from %s holds this target: store %s there",
-            holder->host, holder->store);
+    err_set(err, ERR_CODE_locked, "a sweep from %s holds this target: store %s there", holder->host,
+            holder->store);
     return err_hint(err, "if it is dead, run `dbsweep restore %s` there, or remove %s",
                     holder->store, target->lock_path);
+}
+
+/* A sweep that died before it made its store or kept a baseline has changed nothing. */
+static bool never_began(struct target *target, const struct holder *holder, int lives)
+{
+    struct bytes bytes = {0};
+    struct host_file file = {0};
+    struct err err;
+    err_clear(&err);
+    const char *copy =
+        arena_printf(target->arena, "%.*s.dbsweep-baseline",
+                     (int)(strlen(target->lock_path) - strlen(".dbsweep-lock")), target->lock_path);
+    bool has_copy = copy == NULL ||
+                    host_get(target->host, copy, clock_deadline_ms(LOCK_TIMEOUT_MS), target->arena,
+                             &bytes, &file, &err) ||
+                    err.code != ERR_CODE_not_found;
+    return lives == 0 && !has_copy && access(holder->store, F_OK) != 0;
 }
 
 /* A lock is there: ours from before a crash is taken over, any other refused. */
@@ -148,7 +168,8 @@ static bool take_over(struct target *target, const struct holder *self, struct b
         return err_hint(err, "remove it if no sweep is running");
     }
     int lives = holder_lives(&holder, self);
-    if (lives == 1 || strcmp(holder.store, self->store) != 0) {
+    bool is_same = strcmp(holder.store, self->store) == 0;
+    if (lives == 1 || (!is_same && !never_began(target, &holder, lives))) {
         return refuse(target, &holder, lives, err);
     }
     log_line(LOG_INFO, "taking over the target from an interrupted run of the same store");

@@ -38,8 +38,8 @@ bool target_settings(const struct target *target, const struct point *point, str
 
 static bool is_elsewhere(enum source_kind source)
 {
-    return source == SOURCE_OTHER_FILE || source == SOURCE_SQL ||
-           source == SOURCE_COMMAND_LINE || source == SOURCE_ENVIRONMENT;
+    return source == SOURCE_OTHER_FILE || source == SOURCE_SQL || source == SOURCE_COMMAND_LINE ||
+           source == SOURCE_ENVIRONMENT;
 }
 
 /* The verdict on one knob. Only numbers can be rounded or clamped: another word than the one
@@ -101,8 +101,7 @@ static bool read_settings(struct target *target, const struct point *point, stru
     for (size_t i = 0; i < grid->swept_count; i++) {
         if (grid->swept[i].kind == SWEPT_KNOB) {
             index[count] = i;
-            all[count++] =
-                (struct setting){.knob = grid->swept[i].knob, .value = point->values[i]};
+            all[count++] = (struct setting){.knob = grid->swept[i].knob, .value = point->values[i]};
         }
     }
     *out_count = count;
@@ -130,8 +129,7 @@ bool target_verify(struct target *target, const struct point *point, struct aren
         const struct knob *knob = grid->swept[at].knob;
         const struct value *asked = &point->values[at];
         out[at].reading = readings[i];
-        out[at].verdict =
-            judge(knob, asked, &target->baseline_values[at], &readings[i]);
+        out[at].verdict = judge(knob, asked, &target->baseline_values[at], &readings[i]);
         if (out[at].verdict == VERDICT_NOT_APPLIED) {
             describe(&wrong, knob,
                      asked->kind == VALUE_BASELINE ? &target->baseline_values[at] : asked,

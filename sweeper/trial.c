@@ -93,8 +93,8 @@ bool trial_reset_files(struct trial *trial)
 bool trial_apply(struct trial *trial)
 {
     return begin_stage(trial, STAGE_apply, 0) &&
-           end_stage(trial, target_apply(target_of(trial), trial->settings,
-                                         trial->setting_count, trial->arena, &trial->err));
+           end_stage(trial, target_apply(target_of(trial), trial->settings, trial->setting_count,
+                                         trial->arena, &trial->err));
 }
 
 bool trial_drop_caches(struct trial *trial)
@@ -123,9 +123,9 @@ bool trial_verify(struct trial *trial)
         return false;
     }
     trial->identity = arena_strdup(trial->arena, plan->target.server.facts.identity);
-    trial->is_verified = trial->identity != NULL &&
-                         target_verify(&plan->target, &plan->grid.points[trial->point],
-                                       trial->arena, trial->verified, &trial->err);
+    trial->is_verified =
+        trial->identity != NULL && target_verify(&plan->target, &plan->grid.points[trial->point],
+                                                 trial->arena, trial->verified, &trial->err);
     return end_stage(trial, trial->is_verified);
 }
 
@@ -153,22 +153,27 @@ static bool run_operation(struct trial *trial, enum load_operation operation)
 
 static bool run_reset_command(struct trial *trial)
 {
-    struct host_command command = {
-        .argv = trial->job.workload.reset_command,
-        .deadline = clock_deadline_ms(trial->job.workload.prepare_timeout_ms)};
+    struct host_command command = {.argv = trial->job.workload.reset_command,
+                                   .deadline =
+                                       clock_deadline_ms(trial->job.workload.prepare_timeout_ms)};
     return host_run_ok(trial->setup->load_host, &command, trial->arena, NULL, &trial->err);
 }
 
 bool trial_reset_data(struct trial *trial)
 {
+    const struct workload *workload = workload_find(trial->job.workload.kind);
     bool is_reload = strcmp(trial->setup->reset, "reload") == 0;
     bool is_command = strcmp(trial->setup->reset, "command") == 0;
-    if (!is_reload && !is_command) {
+    /* Conditions may differ in the data (rows, tables): prepare loads what is not there yet. */
+    bool is_varied = trial->setup->plan->grid.condition_count > 1 && workload != NULL &&
+                     workload->prepare != NULL;
+    if (!is_reload && !is_command && !is_varied) {
         return true;
     }
     return begin_stage(trial, STAGE_reset_data, 0) &&
-           end_stage(trial, is_reload ? run_operation(trial, LOAD_RESET)
-                                      : run_reset_command(trial));
+           end_stage(trial, is_command  ? run_reset_command(trial)
+                            : is_reload ? run_operation(trial, LOAD_RESET)
+                                        : run_operation(trial, LOAD_PREPARE));
 }
 
 static bool rest(struct trial *trial, int64_t rest_ms)
@@ -187,10 +192,9 @@ bool trial_settle(struct trial *trial)
         return true;
     }
     return begin_stage(trial, STAGE_settle, rest_ms) &&
-           end_stage(trial, (!is_dirty ||
-                             backend->settle(&target_of(trial)->server,
-                                             clock_deadline_ms(SERVER_TIMEOUT_MS * 10),
-                                             &trial->err)) &&
+           end_stage(trial, (!is_dirty || backend->settle(&target_of(trial)->server,
+                                                          clock_deadline_ms(SERVER_TIMEOUT_MS * 10),
+                                                          &trial->err)) &&
                                 rest(trial, rest_ms));
 }
 
@@ -201,9 +205,9 @@ bool trial_prewarm(struct trial *trial)
         return true;
     }
     return begin_stage(trial, STAGE_prewarm, 0) &&
-           end_stage(trial, backend->prewarm(&target_of(trial)->server,
-                                             clock_deadline_ms(SERVER_TIMEOUT_MS * 30),
-                                             &trial->err));
+           end_stage(trial,
+                     backend->prewarm(&target_of(trial)->server,
+                                      clock_deadline_ms(SERVER_TIMEOUT_MS * 30), &trial->err));
 }
 
 /* ---- the load ---- */
@@ -265,9 +269,9 @@ bool trial_measure(struct trial *trial)
     if (!begin_stage(trial, STAGE_measure, workload->measure_ms)) {
         return false;
     }
-    trial->has_result = load_worker_finish(
-        trial->worker, clock_deadline_ms(load_drive_limit_ms(workload)), &progress,
-        trial->arena, &trial->result, &trial->err);
+    trial->has_result =
+        load_worker_finish(trial->worker, clock_deadline_ms(load_drive_limit_ms(workload)),
+                           &progress, trial->arena, &trial->result, &trial->err);
     if (trial->has_result) {
         take_counters(trial, &trial->counters_end, &trial->counter_end_count);
         take_size(trial, &trial->size_after_bytes);
@@ -282,8 +286,8 @@ static bool same_process(struct trial *trial)
     struct target *target = target_of(trial);
     bool is_ready = false;
     const char *why = NULL;
-    if (!backend_of(trial)->ready(&target->server, clock_deadline_ms(SERVER_TIMEOUT_MS),
-                                  &is_ready, &why, &trial->err)) {
+    if (!backend_of(trial)->ready(&target->server, clock_deadline_ms(SERVER_TIMEOUT_MS), &is_ready,
+                                  &why, &trial->err)) {
         return false;
     }
     if (!is_ready) {
@@ -314,8 +318,8 @@ static bool same_values(struct trial *trial)
         const struct knob *knob = plan->grid.swept[i].knob;
         if (plan->grid.swept[i].kind == SWEPT_KNOB &&
             !value_equal(knob, &again[i].reading.value, &trial->verified[i].reading.value)) {
-            return err_set(&trial->err, ERR_CODE_server_changed,
-                           "%s changed during the trial", knob->name);
+            return err_set(&trial->err, ERR_CODE_server_changed, "%s changed during the trial",
+                           knob->name);
         }
     }
     return true;
@@ -330,8 +334,7 @@ static bool same_file(struct trial *trial)
         return true;
     }
     if (!host_get(target->host, target->server.facts.config_path,
-                  clock_deadline_ms(SERVER_TIMEOUT_MS), trial->arena, &bytes, &file,
-                  &trial->err)) {
+                  clock_deadline_ms(SERVER_TIMEOUT_MS), trial->arena, &bytes, &file, &trial->err)) {
         return false;
     }
     return strcmp(file.sha256, target->last_sha256) == 0 ||
@@ -352,8 +355,7 @@ bool trial_check(struct trial *trial)
     if (workload == NULL || workload->check == NULL) {
         return true;
     }
-    return begin_stage(trial, STAGE_check, 0) &&
-           end_stage(trial, run_operation(trial, LOAD_CHECK));
+    return begin_stage(trial, STAGE_check, 0) && end_stage(trial, run_operation(trial, LOAD_CHECK));
 }
 
 void trial_close(struct trial *trial)

@@ -37,7 +37,7 @@ struct trial {
 
     struct setting *settings;
     size_t setting_count;
-    struct load_job job; /* with the condition's workload settings */
+    struct load_job job;       /* with the condition's workload settings */
     struct verified *verified; /* [grid.swept_count] */
     bool is_verified;
     const char *identity; /* of the server that was verified */

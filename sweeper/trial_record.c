@@ -44,15 +44,14 @@ bool trial_begin(struct trial *trial, struct err *err)
                          &trial->settings, &trial->setting_count, err)) {
         return false;
     }
-    trial->job = (struct load_job){
-        .operation = LOAD_DRIVE,
-        .workload = plan->sweep.workload,
-        .backend = plan->sweep.backend->name,
-        .session = {.connect = plan->sweep.target.connect,
-                    .password = plan->sweep.target.password,
-                    .settings = trial->settings,
-                    .setting_count = trial->setting_count,
-                    .application = "dbsweep"}};
+    trial->job = (struct load_job){.operation = LOAD_DRIVE,
+                                   .workload = plan->sweep.workload,
+                                   .backend = plan->sweep.backend->name,
+                                   .session = {.connect = plan->sweep.target.connect,
+                                               .password = plan->sweep.target.password,
+                                               .settings = trial->settings,
+                                               .setting_count = trial->setting_count,
+                                               .application = "dbsweep"}};
     struct store_trial_begin row = {.sweep_id = plan->sweep_id,
                                     .call_id = plan->call_id,
                                     .point_id = plan->point_ids[trial->point],
@@ -75,8 +74,8 @@ const char *trial_effective_key(const struct trial *trial, struct arena *arena)
         if (!trial->is_verified || !trial->verified[i].reading.known) {
             return "";
         }
-        const char *value = value_canonical(grid->swept[i].knob,
-                                            &trial->verified[i].reading.value, arena);
+        const char *value =
+            value_canonical(grid->swept[i].knob, &trial->verified[i].reading.value, arena);
         text_addf(&text, "%s%s=%s", text.size > 0 ? ";" : "", grid->swept[i].knob->name,
                   value != NULL ? value : "?");
     }
@@ -101,8 +100,7 @@ static bool record_values(struct trial *trial, struct err *err)
         }
         struct store_trial_value *row = &rows[count++];
         row->name = knob->name;
-        row->asked = point->values[i].kind == VALUE_BASELINE ? "baseline"
-                                                             : point->values[i].asked;
+        row->asked = point->values[i].kind == VALUE_BASELINE ? "baseline" : point->values[i].asked;
         if (verified->reading.known) {
             row->effective = value_canonical(knob, &verified->reading.value, trial->arena);
             row->effective_display = value_display(knob, &verified->reading.value, trial->arena);
@@ -255,8 +253,7 @@ static bool record_result(struct trial *trial, struct err *err)
                                .warm_up_s = (double)trial->result.warm_up_ns / 1e9,
                                .size_before_bytes = trial->size_before_bytes,
                                .size_after_bytes = trial->size_after_bytes,
-                               .output = trial->result.output != NULL ? trial->result.output
-                                                                      : ""};
+                               .output = trial->result.output != NULL ? trial->result.output : ""};
     return fill_metrics(trial, &row, err) && fill_statements(trial, &row, err) &&
            fill_series(trial, &row, err) && fill_counters(trial, &row, err) &&
            store_trial_result(trial->setup->plan->store, trial->id, &row, err);
@@ -265,9 +262,7 @@ static bool record_result(struct trial *trial, struct err *err)
 bool trial_end(struct trial *trial, bool ok, struct err *err)
 {
     struct plan *plan = trial->setup->plan;
-    const char *status = ok                               ? "done"
-                         : trial->err.class == ERR_STOP ? "dropped"
-                                                          : "failed";
+    const char *status = ok ? "done" : trial->err.class == ERR_STOP ? "dropped" : "failed";
     const char *log_tail = trial->log_tail != NULL ? trial->log_tail
                            : ok                    ? ""
                                                    : target_log_tail(&plan->target, trial->arena);
@@ -276,6 +271,6 @@ bool trial_end(struct trial *trial, bool ok, struct err *err)
         return err_memory(err);
     }
     return record_values(trial, err) && record_result(trial, err) &&
-           store_trial_end(plan->store, trial->id, status, ok ? NULL : &trial->err, log_tail,
-                           key, "", err);
+           store_trial_end(plan->store, trial->id, status, ok ? NULL : &trial->err, log_tail, key,
+                           "", err);
 }
