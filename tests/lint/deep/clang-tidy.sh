@@ -16,11 +16,12 @@ checks+=',-bugprone-reserved-identifier,-misc-no-recursion,-misc-unused-paramete
 export checks
 
 read -r -a flags <<<"${DBSWEEP_CFLAGS:--std=c17 -D_GNU_SOURCE -I. -I$BUILD -I/usr/include/postgresql}"
-flags=("${flags[@]//\'/}")
+flags=("${flags[@]//\'/}" -Wno-error -Wno-unused-value)
 
 tidy() {
     local file=$1
     shift
+    [ "$file" = sweeper/base/err.c ] || set -- "$@" -include tests/lint/deep/known_false.h
     clang-tidy -quiet -warnings-as-errors='*' -checks="$checks" "$file" -- "$@" \
         >"$TMP/$(tr / - <<<"$file")" 2>/dev/null
 }
