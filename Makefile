@@ -148,8 +148,10 @@ lint:
 		tests/run.sh tests/lint tests/lint/deep
 
 .PHONY: bench
-bench: $(BENCHES)
+bench: all $(BENCHES)
 	@set -e; for bench in $(BENCHES); do echo "== $${bench##*/}"; $$bench; done
+	@set -e; for bench in $(sort $(wildcard tests/bench/*.sh)); do \
+		echo "== $${bench##*/}"; DBSWEEP_BENCH=$(abspath $(PROGRAM)) bash $$bench; done
 
 # ---- use ----
 

@@ -188,7 +188,7 @@ main() {
     trap clean_up EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM HUP
-    export CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8
+    export CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8 DBSWEEP_PLAIN=$BUILD/dbsweep
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     if needs_postgresql "${files[@]}"; then
