@@ -18,6 +18,7 @@ export checks
 read -r -a flags <<<"${DBSWEEP_CFLAGS:--std=c17 -D_GNU_SOURCE -I. -I$BUILD -I/usr/include/postgresql}"
 flags=("${flags[@]//\'/}" -Wno-error -Wno-unused-value)
 
+# shellcheck disable=SC2317 # called by the shells of xargs
 tidy() {
     local file=$1
     shift

@@ -6,6 +6,7 @@ cd "$TOP" || exit 1
 read -r -a flags <<<"${DBSWEEP_CFLAGS:--std=c17 -D_GNU_SOURCE -I. -I$BUILD -I/usr/include/postgresql}"
 flags=("${flags[@]//\'/}" -Wno-error -Wno-unused-value)
 
+# shellcheck disable=SC2317 # called by the shells of xargs
 analyse() {
     local file=$1
     shift
