@@ -12,21 +12,21 @@
 
 #define KNOB(name_, type_, unit_, bare_, min_, max_, specials_, choices_, apply_, memory_,         \
              durability_, versions_, sentence_, source_, danger_)                                  \
-    {.name = name_,                                                                                \
+    {.name = (name_),                                                                              \
      .type = KNOB_##type_,                                                                         \
      .unit = UNIT_##unit_,                                                                         \
-     .bare = bare_,                                                                                \
-     .min = min_,                                                                                  \
-     .max = max_,                                                                                  \
-     .specials = specials_,                                                                        \
-     .choices = choices_,                                                                          \
+     .bare = (bare_),                                                                              \
+     .min = (min_),                                                                                \
+     .max = (max_),                                                                                \
+     .specials = (specials_),                                                                      \
+     .choices = (choices_),                                                                        \
      .apply = KNOB_##apply_,                                                                       \
      .memory = KNOB_MEMORY_##memory_,                                                              \
-     .durability = durability_,                                                                    \
-     .versions = versions_,                                                                        \
-     .sentence = sentence_,                                                                        \
-     .source = source_,                                                                            \
-     .danger = danger_},
+     .durability = (durability_),                                                                  \
+     .versions = (versions_),                                                                      \
+     .sentence = (sentence_),                                                                      \
+     .source = (source_),                                                                          \
+     .danger = (danger_)},
 
 static const struct knob postgresql_knobs[] = {
 #include "knobs/postgresql.def"

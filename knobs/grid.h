@@ -72,8 +72,8 @@ struct grid {
     size_t point_count;
     struct condition *conditions; /* at least one */
     size_t condition_count;
-    bool *kept;             /* [point_count * condition_count], row = point */
-    size_t kept_count;      /* cells to measure, the baseline's among them */
+    bool *kept;        /* [point_count * condition_count], row = point */
+    size_t kept_count; /* cells to measure, the baseline's among them */
     struct pruned *pruned;
     size_t pruned_count;
 };

@@ -25,13 +25,13 @@ enum knob_memory { KNOB_MEMORY_NONE, KNOB_MEMORY_ONCE };
 struct knob {
     const char *name;
     enum knob_type type;
-    enum unit unit;     /* canonical unit of its values */
+    enum unit unit; /* canonical unit of its values */
     /* Canonical units that a bare number counts: 8192 for 8 kB pages, 1 for none. Negative where
      * only negative bare numbers have a size: -1024 for SQLite's cache_size, whose -2000 is
      * 2000 KiB. Rendering is canonical / bare either way. */
     int64_t bare;
-    double min;         /* canonical; -INFINITY none */
-    double max;         /* canonical; INFINITY none */
+    double min;           /* canonical; -INFINITY none */
+    double max;           /* canonical; INFINITY none */
     const char *specials; /* values outside min..max that mean something: "-1|0", never scaled
                              by bare; "" none */
     /* Enums: "a|b|c"; further spellings of one choice follow it after commas, "OFF,0|FULL,2".
@@ -50,7 +50,7 @@ struct knob {
     const char *danger;
 };
 
-const char *knob_type_name(enum knob_type type);   /* "integer", "real", "bool", "enum", "text" */
+const char *knob_type_name(enum knob_type type);    /* "integer", "real", "bool", "enum", "text" */
 const char *knob_apply_name(enum knob_apply apply); /* "reload", "restart", "session", "rebuild" */
 
 /* The row of that name (ASCII case ignored), or NULL. */

@@ -88,7 +88,7 @@ static bool set_text(struct value *out, struct bytes text, struct arena *arena, 
     return out->text != NULL || err_memory(err);
 }
 
-/* A number with a unit, or a fraction that the unit makes whole. */
+/* A whole number with a unit, or a fraction that the unit makes whole. */
 static bool parse_with_unit(const struct knob *knob, const char *text, int64_t *out,
                             struct err *err)
 {
@@ -161,11 +161,34 @@ static bool parse_integer(const struct knob *knob, const char *text, struct valu
     return parsed;
 }
 
+/* "1.5ms" of a real knob: unlike a whole one it may be any fraction of its canonical unit. */
+static bool parse_real_with_unit(const struct knob *knob, const char *text, double *out,
+                                 struct err *err)
+{
+    char number[64];
+    char one[16]; /* the unit, as one of it */
+    double factor = 0;
+    int64_t whole = 0;
+    struct err ignored;
+    size_t size = strlen(text);
+    while (size > 0 && strchr("0123456789.", text[size - 1]) == NULL)
+        size--;
+    snprintf(number, sizeof(number), "%.*s", (int)(size < sizeof(number) ? size : 0), text);
+    snprintf(one, sizeof(one), "1%.14s", text + size);
+    bool known = strlen(text + size) < sizeof(one) - 1 &&
+                 (knob->unit == UNIT_BYTES ? units_parse_size(one, 1, &whole, NULL, &ignored)
+                                           : units_parse_duration(one, 1, &whole, NULL, &ignored));
+    if (!known || !units_parse_real(number, &factor, &ignored))
+        return err_set(err, ERR_CODE_number, "%s: '%.80s' is not a number with a known unit",
+                       knob->name, text);
+    *out = factor * (double)whole;
+    return true;
+}
+
 static bool parse_real(const struct knob *knob, const char *text, struct value *out,
                        struct err *err)
 {
     double number = 0;
-    int64_t whole = 0;
     struct err inner;
     err_clear(&inner);
     if (knob->unit == UNIT_PERCENT) {
@@ -176,9 +199,7 @@ static bool parse_real(const struct knob *knob, const char *text, struct value *
             number *= (double)knob->bare;
     } else if (knob->unit == UNIT_NONE) {
         return fail_number(knob, &inner, err);
-    } else if (parse_with_unit(knob, text, &whole, err)) {
-        number = (double)whole;
-    } else {
+    } else if (!parse_real_with_unit(knob, text, &number, err)) {
         return false;
     }
     if (!isfinite(number))

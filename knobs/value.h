@@ -13,14 +13,14 @@ enum value_kind {
     VALUE_UNSET,    /* the line is removed: the server's default */
     VALUE_INTEGER,  /* KNOB_INTEGER in canonical units; KNOB_BOOL as 0 or 1 */
     VALUE_REAL,
-    VALUE_TEXT      /* enums (in the catalogue's spelling) and text */
+    VALUE_TEXT /* enums (in the catalogue's spelling) and text */
 };
 
 struct value {
     enum value_kind kind;
     int64_t integer;
     double real;
-    const char *text; /* canonical text of VALUE_TEXT, else NULL */
+    const char *text;  /* canonical text of VALUE_TEXT, else NULL */
     const char *asked; /* as the sweep file wrote it ("8G", "25% of host.memory"); never NULL once
                           parsed */
 };
@@ -55,12 +55,12 @@ bool value_equal(const struct knob *knob, const struct value *a, const struct va
 bool value_number(const struct value *value, double *out);
 
 /* Canonical text, the same for equal values: "8589934592", "0.5", "on", "unset", "baseline".
- * Reals are written with at most 12 significant digits, so that 0.1 + 0.2 is "0.3". Used in keys and in the store's `canonical` columns. NULL where memory ends. */
+ * Reals are written with at most 12 significant digits, so that 0.1 + 0.2 is "0.3". Used in keys
+ * and in the store's `canonical` columns. NULL where memory ends. */
 const char *value_canonical(const struct knob *knob, const struct value *value,
                             struct arena *arena);
 /* For people: with units ("8G", "90s"), "unset", "baseline". NULL where memory ends. */
-const char *value_display(const struct knob *knob, const struct value *value,
-                          struct arena *arena);
+const char *value_display(const struct knob *knob, const struct value *value, struct arena *arena);
 
 /* Rank of the value in knob->durability, 0 = most durable; 0 too where the knob has none and for
  * BASELINE. What the order does not name, UNSET among it (the server's default is not known

@@ -1,5 +1,5 @@
 /*
- * Grids: ranges and their rounding, the product, duplicates, rules, the memory guard.
+ * Grids: the product, duplicates, exact points, rules, the memory guard, durability.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,121 +11,38 @@
 #include <string.h>
 
 #include "knobs/grid.h"
+#include "sweeper/base/text.h"
 
 #define G INT64_C(1073741824)
 
 static struct arena arena;
 
-static const struct knob buffers = {.name = "shared_buffers",
-                                    .type = KNOB_INTEGER,
-                                    .unit = UNIT_BYTES,
-                                    .bare = 8192,
-                                    .min = 131072,
-                                    .max = 8796093014016.0,
-                                    .specials = "",
-                                    .choices = "",
-                                    .durability = "",
-                                    .memory = KNOB_MEMORY_ONCE};
-static const struct knob wal = {.name = "wal_buffers",
-                                .type = KNOB_INTEGER,
-                                .unit = UNIT_BYTES,
-                                .bare = 8192,
-                                .min = 32768,
-                                .max = 2147475456.0,
-                                .specials = "-1",
-                                .choices = "",
-                                .durability = "",
-                                .memory = KNOB_MEMORY_ONCE};
-static const struct knob log_size = {.name = "log_size",
-                                     .type = KNOB_INTEGER,
-                                     .unit = UNIT_BYTES,
-                                     .bare = 1,
-                                     .min = 0,
-                                     .max = INFINITY,
-                                     .specials = "",
-                                     .choices = "",
-                                     .durability = ""};
-static const struct knob page_size = {.name = "page_size",
-                                      .type = KNOB_INTEGER,
-                                      .unit = UNIT_BYTES,
-                                      .bare = 1,
-                                      .min = 512,
-                                      .max = 65536,
-                                      .specials = "",
-                                      .choices = "512|1024|2048|4096|8192|16384|32768|65536",
-                                      .durability = ""};
-static const struct knob workers = {.name = "workers",
-                                    .type = KNOB_INTEGER,
-                                    .unit = UNIT_NONE,
-                                    .bare = 1,
-                                    .min = 0,
-                                    .max = 1024,
-                                    .specials = "",
-                                    .choices = "",
-                                    .durability = ""};
-static const struct knob target = {.name = "target",
-                                   .type = KNOB_REAL,
-                                   .unit = UNIT_NONE,
-                                   .bare = 1,
-                                   .min = 0,
-                                   .max = 1,
-                                   .specials = "",
-                                   .choices = "",
-                                   .durability = ""};
-static const struct knob fsync_knob = {.name = "fsync",
-                                       .type = KNOB_BOOL,
-                                       .unit = UNIT_NONE,
-                                       .bare = 1,
-                                       .min = -INFINITY,
-                                       .max = INFINITY,
-                                       .specials = "",
-                                       .choices = "",
-                                       .durability = "on|off"};
-static const struct knob commit_knob = {.name = "commit",
-                                        .type = KNOB_ENUM,
-                                        .unit = UNIT_NONE,
-                                        .bare = 1,
-                                        .min = -INFINITY,
-                                        .max = INFINITY,
-                                        .specials = "",
-                                        .choices = "off|local|on",
-                                        .durability = "on|local|off"};
-static const struct knob flush_knob = {.name = "flush",
-                                       .type = KNOB_ENUM,
-                                       .unit = UNIT_NONE,
-                                       .bare = 1,
-                                       .min = -INFINITY,
-                                       .max = INFINITY,
-                                       .specials = "",
-                                       .choices = "0|1|2",
-                                       .durability = "1|2|0"};
-static const struct knob command = {.name = "command",
-                                    .type = KNOB_TEXT,
-                                    .unit = UNIT_NONE,
-                                    .bare = 1,
-                                    .min = -INFINITY,
-                                    .max = INFINITY,
-                                    .specials = "",
-                                    .choices = "",
-                                    .durability = ""};
-static const struct knob dirty_ratio = {.name = "vm.dirty_ratio",
-                                        .type = KNOB_INTEGER,
-                                        .unit = UNIT_PERCENT,
-                                        .bare = 1,
-                                        .min = 0,
-                                        .max = 100,
-                                        .specials = "",
-                                        .choices = "",
-                                        .durability = ""};
-static const struct knob clients = {.name = "clients",
-                                    .type = KNOB_INTEGER,
-                                    .unit = UNIT_NONE,
-                                    .bare = 1,
-                                    .min = 1,
-                                    .max = 100000,
-                                    .specials = "",
-                                    .choices = "",
-                                    .durability = ""};
+/* A row: variable, then the fields of struct knob that values depend on, in their order. */
+#define ROW(variable, name_, type_, unit_, bare_, min_, max_, specials_, choices_, durability_,    \
+            memory_)                                                                               \
+    static const struct knob variable = {.name = (name_),                                          \
+                                         .type = KNOB_##type_,                                     \
+                                         .unit = UNIT_##unit_,                                     \
+                                         .bare = (bare_),                                          \
+                                         .min = (min_),                                            \
+                                         .max = (max_),                                            \
+                                         .specials = (specials_),                                  \
+                                         .choices = (choices_),                                    \
+                                         .durability = (durability_),                              \
+                                         .memory = KNOB_MEMORY_##memory_}
+
+ROW(buffers, "shared_buffers", INTEGER, BYTES, 8192, 131072, 8796093014016.0, "", "", "", ONCE);
+ROW(wal, "wal_buffers", INTEGER, BYTES, 8192, 32768, 2147475456.0, "-1", "", "", ONCE);
+ROW(log_size, "log_size", INTEGER, BYTES, 1, 0, INFINITY, "", "", "", NONE);
+ROW(workers, "workers", INTEGER, NONE, 1, 0, 1024, "", "", "", NONE);
+ROW(target, "target", REAL, NONE, 1, 0, 1, "", "", "", NONE);
+ROW(fsync_knob, "fsync", BOOL, NONE, 1, -INFINITY, INFINITY, "", "", "on|off", NONE);
+ROW(commit_knob, "commit", ENUM, NONE, 1, -INFINITY, INFINITY, "", "off|local|on", "on|local|off",
+    NONE);
+ROW(flush_knob, "flush", ENUM, NONE, 1, -INFINITY, INFINITY, "", "0|1|2", "1|2|0", NONE);
+ROW(command, "command", TEXT, NONE, 1, -INFINITY, INFINITY, "", "", "", NONE);
+ROW(dirty_ratio, "vm.dirty_ratio", INTEGER, PERCENT, 1, 0, 100, "", "", "", NONE);
+ROW(clients, "clients", INTEGER, NONE, 1, 1, 100000, "", "", "", NONE);
 
 static const struct value_facts facts = {.host_memory_bytes = 16 * G, .host_cpu_count = 8};
 
@@ -240,117 +157,20 @@ static struct err refused(struct plan *plan, enum err_code code)
 /* keys: separated by a blank; the baseline's is "-" */
 static void expect_points(const struct plan *plan, const char *keys)
 {
-    char all[4096] = "";
+    struct text all;
+    text_open(&all, &arena);
     for (size_t i = 0; i < plan->grid.point_count; i++) {
         const struct point *point = &plan->grid.points[i];
         assert_int_equal(point->baseline, point->key[0] == '\0');
-        strcat(all, i > 0 ? " " : "");
-        strcat(all, point->baseline ? "-" : point->key);
+        text_add(&all, i > 0 ? " " : "");
+        text_add(&all, point->baseline ? "-" : point->key);
     }
-    assert_string_equal(all, keys);
+    assert_string_equal(text_done(&all), keys);
 }
 
 static bool kept(const struct plan *plan, size_t point, size_t condition)
 {
     return plan->grid.kept[point * plan->grid.condition_count + condition];
-}
-
-/* --- ranges --- */
-
-static void expect_range(const struct knob *knob, const char *from, const char *to, int64_t steps,
-                         bool log_scale, const char *canonical)
-{
-    struct value *values = NULL;
-    size_t count = 0;
-    struct err err;
-    char all[4096] = "";
-    err_clear(&err);
-    if (!grid_range(knob, from, to, steps, log_scale, &facts, &arena, &values, &count, &err))
-        fail_msg("%s; %s", err.text, err.hint);
-    for (size_t i = 0; i < count; i++) {
-        struct value again = parsed(knob, values[i].asked);
-        assert_true(value_equal(knob, &again, &values[i]));
-        strcat(all, i > 0 ? " " : "");
-        strcat(all, value_canonical(knob, &values[i], &arena));
-    }
-    assert_string_equal(all, canonical);
-}
-
-static struct err refused_range(const struct knob *knob, const char *from, const char *to,
-                                int64_t steps, bool log_scale)
-{
-    struct value *values = NULL;
-    size_t count = 0;
-    struct err err;
-    err_clear(&err);
-    if (grid_range(knob, from, to, steps, log_scale, &facts, &arena, &values, &count, &err))
-        fail_msg("range %s .. %s was accepted", from, to);
-    return err;
-}
-
-static void test_range_log(void **state)
-{
-    (void)state;
-    expect_range(&log_size, "4M", "64M", 5, true, "4194304 8388608 16777216 33554432 67108864");
-    expect_range(&log_size, "64M", "4M", 5, true, "67108864 33554432 16777216 8388608 4194304");
-    expect_range(&page_size, "512", "64K", 8, true, "512 1024 2048 4096 8192 16384 32768 65536");
-    expect_range(&workers, "1", "1000", 4, true, "1 10 100 1000");
-    expect_range(&target, "0.01", "1", 3, true, "0.01 0.1 1");
-}
-
-static void test_range_linear(void **state)
-{
-    (void)state;
-    expect_range(&target, "0.1", "0.5", 5, false, "0.1 0.2 0.3 0.4 0.5");
-    expect_range(&target, "0", "1", 4, false, "0 0.333333333333 0.666666666667 1");
-    expect_range(&workers, "0", "10", 3, false, "0 5 10");
-    expect_range(&workers, "10", "0", 3, false, "10 5 0");
-    expect_range(&workers, "1", "2", 2, false, "1 2");
-    expect_range(&dirty_ratio, "10%", "40%", 4, false, "10 20 30 40");
-    expect_range(&buffers, "25% of host.memory", "50% of host.memory", 3, false,
-                 "4294967296 6442450944 8589934592");
-}
-
-static void test_range_rounding(void **state)
-{
-    (void)state;
-    /* half away from zero: 2.5 is 3 */
-    expect_range(&workers, "0", "5", 3, false, "0 3 5");
-    /* whole pages between the ends, the ends as given */
-    expect_range(&buffers, "131072", "262144", 2, false, "1073741824 2147483648");
-    expect_range(&buffers, "131080B", "163840B", 4, false, "131080 139264 155648 163840");
-    /* no step beyond an end though rounding would go there */
-    expect_range(&buffers, "133120B", "137216B", 5, false, "133120 137216");
-}
-
-static void test_range_duplicates(void **state)
-{
-    (void)state;
-    expect_range(&workers, "1", "3", 50, false, "1 2 3");
-    expect_range(&workers, "3", "1", 50, false, "3 2 1");
-    expect_range(&workers, "1", "4", 20, true, "1 2 3 4");
-    expect_range(&buffers, "128K", "144K", 100, false, "131072 139264 147456");
-}
-
-static void test_range_errors(void **state)
-{
-    (void)state;
-    assert_int_equal(refused_range(&workers, "1", "1", 2, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&workers, "1", "8", 1, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&workers, "1", "8", 0, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&workers, "1", "8", INT64_MIN, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&workers, "1", "8", INT64_MAX, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&workers, "0", "8", 4, true).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&workers, "1", "2000", 4, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&workers, "1", "many", 4, false).code, ERR_CODE_number);
-    assert_int_equal(refused_range(&workers, "unset", "8", 4, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&workers, "1", "baseline", 4, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&wal, "-1", "16M", 4, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&fsync_knob, "off", "on", 2, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&commit_knob, "off", "on", 2, false).code, ERR_CODE_knob_value);
-    /* 17 K is no page size */
-    assert_int_equal(refused_range(&page_size, "1K", "33K", 3, false).code, ERR_CODE_knob_value);
-    assert_int_equal(refused_range(&page_size, "1K", "64K", 3, false).code, ERR_CODE_knob_value);
 }
 
 /* --- the product --- */
@@ -577,15 +397,16 @@ static void test_rules_know_kinds(void **state)
     add_rule(&plan, "FSYNC == 'on' or flush == 0");
     add_rule(&plan, "not (host.cpus == 8 and flush == 1 and commit = 'on')");
     build(&plan);
-    char all[1024] = "";
+    struct text all;
+    text_open(&all, &arena);
     for (size_t i = 1; i < plan.grid.point_count; i++) {
         if (kept(&plan, i, 0)) {
-            strcat(all, plan.grid.points[i].key);
-            strcat(all, " ");
+            text_addf(&all, "%s ", plan.grid.points[i].key);
         }
     }
-    assert_string_equal(all, "fsync=on;commit=on;flush=0 fsync=on;commit=off;flush=0 "
-                             "fsync=on;commit=off;flush=1 fsync=off;commit=off;flush=0 ");
+    assert_string_equal(text_done(&all),
+                        "fsync=on;commit=on;flush=0 fsync=on;commit=off;flush=0 "
+                        "fsync=on;commit=off;flush=1 fsync=off;commit=off;flush=0 ");
 }
 
 static void test_unknown_is_kept(void **state)
@@ -791,11 +612,6 @@ static void test_memory_ends(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_range_log),
-        cmocka_unit_test(test_range_linear),
-        cmocka_unit_test(test_range_rounding),
-        cmocka_unit_test(test_range_duplicates),
-        cmocka_unit_test(test_range_errors),
         cmocka_unit_test(test_product_order),
         cmocka_unit_test(test_duplicates),
         cmocka_unit_test(test_exact_points),

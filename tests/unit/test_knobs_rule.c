@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "knobs/rule.h"
+#include "sweeper/base/text.h"
 
 static struct arena arena;
 
@@ -314,24 +315,24 @@ static void test_syntax_errors(void **state)
 
 static bool collect(void *context, const char *name, struct err *err)
 {
-    char *names = context;
+    struct text *names = context;
     if (strcmp(name, "bad") == 0)
         return err_set(err, ERR_CODE_rule, "no 'bad'");
-    strcat(names, name);
-    strcat(names, ";");
+    text_addf(names, "%s;", name);
     return true;
 }
 
 static void test_names(void **state)
 {
     (void)state;
-    char names[256] = "";
+    struct text names;
+    text_open(&names, &arena);
     struct err err;
     err_clear(&err);
     const struct rule *rule = parsed("a < b and (b > a or mode == 'c') and x[y z].q != 1");
-    assert_true(rule_names(rule, collect, names, &err));
-    assert_string_equal(names, "a;b;mode;x[y z].q;");
-    assert_false(rule_names(parsed("a < bad"), collect, names, &err));
+    assert_true(rule_names(rule, collect, &names, &err));
+    assert_string_equal(text_done(&names), "a;b;mode;x[y z].q;");
+    assert_false(rule_names(parsed("a < bad"), collect, &names, &err));
     assert_string_equal(rule_text(rule), "a < b and (b > a or mode == 'c') and x[y z].q != 1");
 }
 
@@ -347,48 +348,44 @@ static void test_number_errors(void **state)
     assert_non_null(strstr(err.text, "not known"));
 }
 
-static void nest(char *out, const char *open, int count, const char *core, const char *close)
+/* `open` count times, the core, `close` count times. */
+static const char *nested(const char *open, int count, const char *core, const char *close)
 {
-    out[0] = '\0';
+    struct text text;
+    text_open(&text, &arena);
     for (int i = 0; i < count; i++)
-        strcat(out, open);
-    strcat(out, core);
+        text_add(&text, open);
+    text_add(&text, core);
     for (int i = 0; i < count; i++)
-        strcat(out, close);
+        text_add(&text, close);
+    return text_done(&text);
+}
+
+static void expect_too_much(const char *text, const char *what)
+{
+    assert_non_null(strstr(unparsable(text).text, what));
 }
 
 static void test_depth(void **state)
 {
     (void)state;
-    char text[4096];
-    nest(text, "(", RULE_LIMIT_DEPTH, "true", ")");
-    expect_truth(text, 1);
-    nest(text, "(", RULE_LIMIT_DEPTH + 1, "true", ")");
-    assert_non_null(strstr(unparsable(text).text, "deep"));
-    nest(text, "not ", RULE_LIMIT_DEPTH, "true", "");
-    expect_truth(text, 1);
-    nest(text, "!", RULE_LIMIT_DEPTH + 1, "true", "");
-    assert_non_null(strstr(unparsable(text).text, "deep"));
-    nest(text, "-", RULE_LIMIT_DEPTH + 1, "1", "");
-    assert_non_null(strstr(unparsable(text).text, "deep"));
+    expect_truth(nested("(", RULE_LIMIT_DEPTH, "true", ")"), 1);
+    expect_too_much(nested("(", RULE_LIMIT_DEPTH + 1, "true", ")"), "deep");
+    expect_truth(nested("not ", RULE_LIMIT_DEPTH, "true", ""), 1);
+    expect_too_much(nested("!", RULE_LIMIT_DEPTH + 1, "true", ""), "deep");
+    expect_too_much(nested("-", RULE_LIMIT_DEPTH + 1, "1", ""), "deep");
     /* depth is nesting, not the number of parentheses */
-    nest(text, "(true) and ", 200, "true", "");
-    expect_truth(text, 1);
+    expect_truth(nested("(true) and ", 200, "true", ""), 1);
 }
 
 static void test_length(void **state)
 {
     (void)state;
-    static char text[100000];
-    nest(text, "1+", RULE_LIMIT_BYTES / 2 - 1, "10", "");
-    expect_number(text, RULE_LIMIT_BYTES / 2 - 1 + 10);
-    nest(text, "1+", RULE_LIMIT_BYTES / 2, "1", "");
-    assert_non_null(strstr(unparsable(text).text, "longer"));
-    memset(text, '(', sizeof(text) - 1);
-    assert_non_null(strstr(unparsable(text).text, "longer"));
-    memset(text, '9', 3000);
-    text[3000] = '\0';
-    assert_non_null(strstr(unparsable(text).text, "too long"));
+    const int pairs = RULE_LIMIT_BYTES / 2;
+    expect_number(nested("1+", pairs - 1, "10", ""), pairs - 1 + 10);
+    expect_too_much(nested("1+", pairs, "1", ""), "longer");
+    expect_too_much(nested("(", 100000, "", ""), "longer");
+    expect_too_much(nested("9", 3000, "", ""), "too long");
 }
 
 static void test_hostile(void **state)

@@ -14,150 +14,36 @@
 
 static struct arena arena;
 
-static const struct knob buffers = {.name = "shared_buffers",
-                                    .type = KNOB_INTEGER,
-                                    .unit = UNIT_BYTES,
-                                    .bare = 8192,
-                                    .min = 131072,
-                                    .max = 8796093014016.0,
-                                    .specials = "",
-                                    .choices = "",
-                                    .durability = ""};
-static const struct knob wal_buffers = {.name = "wal_buffers",
-                                        .type = KNOB_INTEGER,
-                                        .unit = UNIT_BYTES,
-                                        .bare = 8192,
-                                        .min = 32768,
-                                        .max = 2147475456.0,
-                                        .specials = "-1|0",
-                                        .choices = "",
-                                        .durability = ""};
-static const struct knob timeout = {.name = "checkpoint_timeout",
-                                    .type = KNOB_INTEGER,
-                                    .unit = UNIT_US,
-                                    .bare = 1000000,
-                                    .min = 30e6,
-                                    .max = 86400e6,
-                                    .specials = "",
-                                    .choices = "",
-                                    .durability = ""};
-static const struct knob delay = {.name = "vacuum_cost_delay",
-                                  .type = KNOB_REAL,
-                                  .unit = UNIT_US,
-                                  .bare = 1000,
-                                  .min = 0,
-                                  .max = 100000,
-                                  .specials = "-1",
-                                  .choices = "",
-                                  .durability = ""};
-static const struct knob target = {.name = "completion_target",
-                                   .type = KNOB_REAL,
-                                   .unit = UNIT_NONE,
-                                   .bare = 1,
-                                   .min = 0,
-                                   .max = 1,
-                                   .specials = "",
-                                   .choices = "",
-                                   .durability = ""};
-static const struct knob dirty = {.name = "lru_max_dirty",
-                                  .type = KNOB_REAL,
-                                  .unit = UNIT_PERCENT,
-                                  .bare = 1,
-                                  .min = 0,
-                                  .max = 100,
-                                  .specials = "",
-                                  .choices = "",
-                                  .durability = ""};
-static const struct knob ratio = {.name = "vm.dirty_ratio",
-                                  .type = KNOB_INTEGER,
-                                  .unit = UNIT_PERCENT,
-                                  .bare = 1,
-                                  .min = 0,
-                                  .max = 100,
-                                  .specials = "",
-                                  .choices = "",
-                                  .durability = ""};
-static const struct knob workers = {.name = "max_workers",
-                                    .type = KNOB_INTEGER,
-                                    .unit = UNIT_NONE,
-                                    .bare = 1,
-                                    .min = 1,
-                                    .max = 1024,
-                                    .specials = "",
-                                    .choices = "",
-                                    .durability = ""};
-static const struct knob unbounded = {.name = "anything",
-                                      .type = KNOB_INTEGER,
-                                      .unit = UNIT_BYTES,
-                                      .bare = 8192,
-                                      .min = -INFINITY,
-                                      .max = INFINITY,
-                                      .specials = "",
-                                      .choices = "",
-                                      .durability = ""};
-static const struct knob cache = {.name = "cache_size",
-                                  .type = KNOB_INTEGER,
-                                  .unit = UNIT_BYTES,
-                                  .bare = -1024,
-                                  .min = 0,
-                                  .max = 2199023254528.0,
-                                  .specials = "",
-                                  .choices = "",
-                                  .durability = ""};
-static const struct knob page_size = {.name = "page_size",
-                                      .type = KNOB_INTEGER,
-                                      .unit = UNIT_BYTES,
-                                      .bare = 1,
-                                      .min = 512,
-                                      .max = 65536,
-                                      .specials = "",
-                                      .choices = "512|1024|4096|65536",
-                                      .durability = ""};
-static const struct knob fsync_knob = {.name = "fsync",
-                                       .type = KNOB_BOOL,
-                                       .unit = UNIT_NONE,
-                                       .bare = 1,
-                                       .min = -INFINITY,
-                                       .max = INFINITY,
-                                       .specials = "",
-                                       .choices = "",
-                                       .durability = "on|off"};
-static const struct knob commit_knob = {.name = "synchronous_commit",
-                                        .type = KNOB_ENUM,
-                                        .unit = UNIT_NONE,
-                                        .bare = 1,
-                                        .min = -INFINITY,
-                                        .max = INFINITY,
-                                        .specials = "",
-                                        .choices = "off|local|remote_write|on|remote_apply",
-                                        .durability = "on,remote_apply,remote_write,local|off"};
-static const struct knob synchronous = {.name = "synchronous",
-                                        .type = KNOB_ENUM,
-                                        .unit = UNIT_NONE,
-                                        .bare = 1,
-                                        .min = -INFINITY,
-                                        .max = INFINITY,
-                                        .specials = "",
-                                        .choices = "OFF,0|NORMAL,1|FULL,2|EXTRA,3",
-                                        .durability = "EXTRA|FULL|NORMAL|OFF"};
-static const struct knob sync_binlog = {.name = "sync_binlog",
-                                        .type = KNOB_INTEGER,
-                                        .unit = UNIT_NONE,
-                                        .bare = 1,
-                                        .min = 0,
-                                        .max = 4294967295.0,
-                                        .specials = "",
-                                        .choices = "",
-                                        .durability = "1|*|0"};
-static const struct knob command = {.name = "archive_command",
-                                    .type = KNOB_TEXT,
-                                    .unit = UNIT_NONE,
-                                    .bare = 1,
-                                    .min = -INFINITY,
-                                    .max = INFINITY,
-                                    .specials = "",
-                                    .choices = "",
-                                    .durability = ""};
+/* A row: variable, then the fields of struct knob that values depend on, in their order. */
+#define ROW(variable, name_, type_, unit_, bare_, min_, max_, specials_, choices_, durability_)    \
+    static const struct knob variable = {.name = (name_),                                          \
+                                         .type = KNOB_##type_,                                     \
+                                         .unit = UNIT_##unit_,                                     \
+                                         .bare = (bare_),                                          \
+                                         .min = (min_),                                            \
+                                         .max = (max_),                                            \
+                                         .specials = (specials_),                                  \
+                                         .choices = (choices_),                                    \
+                                         .durability = (durability_)}
+
+ROW(buffers, "shared_buffers", INTEGER, BYTES, 8192, 131072, 8796093014016.0, "", "", "");
+ROW(wal_buffers, "wal_buffers", INTEGER, BYTES, 8192, 32768, 2147475456.0, "-1|0", "", "");
+ROW(timeout, "checkpoint_timeout", INTEGER, US, 1000000, 30e6, 86400e6, "", "", "");
+ROW(delay, "vacuum_cost_delay", REAL, US, 1000, 0, 100000, "-1", "", "");
+ROW(target, "completion_target", REAL, NONE, 1, 0, 1, "", "", "");
+ROW(dirty, "lru_max_dirty", REAL, PERCENT, 1, 0, 100, "", "", "");
+ROW(ratio, "vm.dirty_ratio", INTEGER, PERCENT, 1, 0, 100, "", "", "");
+ROW(workers, "max_workers", INTEGER, NONE, 1, 1, 1024, "", "", "");
+ROW(unbounded, "anything", INTEGER, BYTES, 8192, -INFINITY, INFINITY, "", "", "");
+ROW(cache, "cache_size", INTEGER, BYTES, -1024, 0, 2199023254528.0, "", "", "");
+ROW(page_size, "page_size", INTEGER, BYTES, 1, 512, 65536, "", "512|1024|4096|65536", "");
+ROW(fsync_knob, "fsync", BOOL, NONE, 1, -INFINITY, INFINITY, "", "", "on|off");
+ROW(commit_knob, "synchronous_commit", ENUM, NONE, 1, -INFINITY, INFINITY, "",
+    "off|local|remote_write|on|remote_apply", "on,remote_apply,remote_write,local|off");
+ROW(synchronous, "synchronous", ENUM, NONE, 1, -INFINITY, INFINITY, "",
+    "OFF,0|NORMAL,1|FULL,2|EXTRA,3", "EXTRA|FULL|NORMAL|OFF");
+ROW(sync_binlog, "sync_binlog", INTEGER, NONE, 1, 0, 4294967295.0, "", "", "1|*|0");
+ROW(command, "archive_command", TEXT, NONE, 1, -INFINITY, INFINITY, "", "", "");
 
 static const struct value_facts facts = {.host_memory_bytes = INT64_C(17179869184) + 12345,
                                          .host_cpu_count = 6};
@@ -255,6 +141,15 @@ static void test_durations(void **state)
     expect_real(&delay, "1.5ms", 1500);
     expect_real(&delay, "20us", 20);
     expect_real(&delay, "-1", -1);
+    expect_real(&delay, "0.5us", 0.5);
+    expect_real(&delay, "333.25 us", 333.25);
+    expect_real(&delay, "1e-2ms", 10);
+    refused(&delay, "2 parsecs", ERR_CODE_number);
+    refused(&delay, "us", ERR_CODE_number);
+    refused(&delay, "5us                      x", ERR_CODE_number);
+    refused(&delay, "1.2.3ms", ERR_CODE_number);
+    refused(&delay, "1ms2", ERR_CODE_number);
+    refused(&delay, "1s", ERR_CODE_knob_value);
 }
 
 static void test_reals_and_percentages(void **state)
@@ -528,6 +423,9 @@ static void test_display_reads_back(void **state)
         struct value again = parsed(&buffers, value_display(&buffers, &value, &arena));
         assert_true(value_equal(&buffers, &value, &again));
     }
+    struct value third = {.kind = VALUE_REAL, .real = 1000.0 / 3};
+    struct value again = parsed(&delay, value_display(&delay, &third, &arena));
+    assert_true(value_equal(&delay, &third, &again));
 }
 
 static int durability(const struct knob *knob, const char *text)
