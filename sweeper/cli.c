@@ -69,20 +69,27 @@ static void key_option(const struct sweepfile_key *key, struct cli_key_option *o
     for (char *at = out->argument; *at != '\0'; at++)
         if (*at >= 'a' && *at <= 'z')
             *at = (char)(*at - 'a' + 'A');
-    bool has_choices = strchr(key->range, '|') != NULL;
+    const char *argument = out->argument;
+    if (strchr(key->range, '|') != NULL)
+        argument = key->range;
+    else if (strcmp(key->type, "bool") == 0)
+        argument = "true|false";
+    bool has_fallback = key->fallback != NULL && key->fallback[0] != '\0';
     out->row = (struct cli_option_row){.command = CLI_COMMAND_load,
                                        .name = out->name,
-                                       .argument = has_choices ? key->range : out->argument,
+                                       .argument = argument,
                                        .type = CLI_TEXT,
-                                       .fallback = key->fallback[0] != '\0' ? key->fallback : NULL,
+                                       .fallback = has_fallback ? key->fallback : NULL,
                                        .sentence = key->sentence,
                                        .key = key->key};
 }
 
-/* `load` names its kind as an operand, so the key `kind` is no option. */
+/* `load` names its kind as an operand, and what has a shape of its own (a list of groups) is no
+ * word of a command line. */
 static bool is_key_option(const struct sweepfile_key *key)
 {
-    return strcmp(key->section, "workload") == 0 && strcmp(key->key, "kind") != 0;
+    return strcmp(key->section, "workload") == 0 && strcmp(key->key, "kind") != 0 &&
+           strcmp(key->type, "special") != 0;
 }
 
 bool cli_next_option(enum cli_command_id command, size_t *at, struct cli_key_option *out)
