@@ -94,8 +94,8 @@ bool capture_done(const struct capture *capture, struct arena *arena, const char
         return copy_whole(capture, arena, out, out_size);
     char mark[64];
     const uint64_t missing = capture->total - capture->limit;
-    snprintf(mark, sizeof mark, "\n[... %" PRIu64 " bytes left out ...]\n", missing);
-    size_t mark_size = strlen(mark);
+    const size_t mark_size =
+        (size_t)snprintf(mark, sizeof mark, "\n[... %" PRIu64 " bytes left out ...]\n", missing);
     size_t head = head_size(capture);
     size_t oldest = position(capture);
     char *copy = arena_alloc(arena, capture->limit + mark_size + 1);

@@ -74,21 +74,21 @@ bool host_put(struct host *host, const char *path, struct bytes content, const s
     return host->driver->put(host, path, content, as, create, deadline, err);
 }
 
-/* The last bytes of a text on one line, cut at a character's start, fit for a message. */
-static void line_of_tail(const char *text, size_t size, char *buffer, size_t capacity)
+void host_last_words(const char *text, size_t size, char *buffer, size_t capacity)
 {
-    while (size > 0 && strchr("\n\r\t ", text[size - 1]) != NULL && text[size - 1] != '\0')
+    while (size > 0 &&
+           (text[size - 1] == ' ' || (text[size - 1] >= '\t' && text[size - 1] <= '\r')))
         size--;
-    size_t room = capacity - 1;
-    size_t from = size > room ? size - room : 0;
+    size_t from = size > capacity - 1 ? size - (capacity - 1) : 0;
     while (from > 0 && from < size && ((unsigned char)text[from] & 0xc0) == 0x80)
-        from++;
-    size_t used = 0;
-    for (size_t i = from; i < size; i++) {
-        unsigned char byte = (unsigned char)text[i];
-        buffer[used++] = byte < 0x20 || byte == 0x7f ? ' ' : text[i];
+        from++; /* the rest of a character whose start was cut off */
+    for (; from < size; from++, buffer++) {
+        bool is_control = (text[from] >= '\0' && text[from] < ' ') || text[from] == '\x7f';
+        *buffer = ' ';
+        if (!is_control)
+            *buffer = text[from];
     }
-    buffer[used] = '\0';
+    *buffer = '\0';
 }
 
 static bool command_error(struct host *host, const struct host_command *command,
@@ -100,9 +100,9 @@ static bool command_error(struct host *host, const struct host_command *command,
     const char *cut = strlen(line) > SHOWN_COMMAND_BYTES ? "..." : "";
     char tail[SHOWN_TAIL_BYTES];
     if (result->error_size > 0)
-        line_of_tail(result->error_text, result->error_size, tail, sizeof tail);
+        host_last_words(result->error_text, result->error_size, tail, sizeof tail);
     else
-        line_of_tail(result->output, result->output_size, tail, sizeof tail);
+        host_last_words(result->output, result->output_size, tail, sizeof tail);
     const char *colon = tail[0] != '\0' ? ": " : "";
     if (result->timed_out)
         err_set(err, ERR_CODE_timeout, "%.*s%s did not end in time%s%s", SHOWN_COMMAND_BYTES, line,
@@ -123,7 +123,7 @@ static bool command_error(struct host *host, const struct host_command *command,
 bool host_run_ok(struct host *host, const struct host_command *command, struct arena *arena,
                  struct host_result *out, struct err *err)
 {
-    struct host_result unwanted;
+    struct host_result unwanted = {.exit_status = -1};
     struct host_result *result = out != NULL ? out : &unwanted;
     if (!host->driver->run(host, command, arena, result, err))
         return false;

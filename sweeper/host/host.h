@@ -21,18 +21,18 @@ struct host_spec {
     const char *identity;    /* key file; NULL: agent and defaults */
     const char *known_hosts; /* NULL: ~/.ssh/known_hosts */
     bool sudo;               /* run commands through `sudo -n` */
-    const char *transport;   /* "libssh2" | "openssh" */
+    const char *transport;   /* "libssh2" | "openssh"; NULL: libssh2 */
 };
 
 /* A command: argv, never a shell line. */
 struct host_command {
-    const char *const *argv; /* NULL-terminated; argv[0] is looked up in PATH */
-    struct bytes input;      /* standard input; empty: /dev/null */
-    int64_t deadline;        /* then the process group gets TERM, after 2 s KILL */
+    const char *const *argv;   /* NULL-terminated; argv[0] is looked up in PATH */
+    struct bytes input;        /* standard input; empty: /dev/null */
+    int64_t deadline;          /* then the process group gets TERM, after 2 s KILL */
     size_t output_limit_bytes; /* kept of each stream: head and tail; 0: 1 MiB */
-    bool daemon;   /* it may leave a daemon behind that inherits its output: output goes to a file
-                      and the command ends when its first process ends */
-    bool as_is;    /* not through sudo even where the host asks for it */
+    bool daemon; /* it may leave a daemon behind that inherits its output: output goes to a file
+                    and the command ends when its first process ends */
+    bool as_is;  /* not through sudo even where the host asks for it */
 };
 
 struct host_result {
@@ -62,8 +62,8 @@ struct host_file {
 struct host_facts {
     int64_t memory_bytes;
     int64_t cpu_count;
-    const char *name;           /* host name */
-    const char *kernel;         /* "Linux 6.1.0-32-amd64 x86_64" */
+    const char *name;   /* host name */
+    const char *kernel; /* "Linux 6.1.0-32-amd64 x86_64" */
     const char *cpu_model;
     const char *virtualisation; /* "" unknown */
     const char *governor;       /* "" none */
@@ -81,8 +81,8 @@ struct host_driver {
     /* A running process with pipes to its standard input and output (its standard error is kept,
      * capped, and comes back from finish, as does what was not read). The command's input is sent
      * first; its deadline has no meaning here: each call below has its own. Must be finished. */
-    bool (*spawn)(struct host *host, const struct host_command *command,
-                  struct host_process **out, struct err *err);
+    bool (*spawn)(struct host *host, const struct host_command *command, struct host_process **out,
+                  struct err *err);
     /* Reads at most `size` bytes of its output: 0 = nothing by the deadline, -1 in *out = end. */
     bool (*read)(struct host_process *process, void *buffer, size_t size, int64_t deadline,
                  int64_t *out, struct err *err);
@@ -98,7 +98,8 @@ struct host_driver {
     int (*descriptor)(struct host_process *process);
     bool (*run)(struct host *host, const struct host_command *command, struct arena *arena,
                 struct host_result *out, struct err *err);
-    /* Bytes and facts of a file. A missing file: err code not_found. */
+    /* Bytes and facts (out_file may be NULL) of a regular file of at most 64 MiB; a NUL that is not
+     * counted follows the bytes. A missing file: err code not_found. */
     bool (*get)(struct host *host, const char *path, int64_t deadline, struct arena *arena,
                 struct bytes *out, struct host_file *out_file, struct err *err);
     /* Replaces the file atomically: a temporary beside it (exclusive, 0600), the bytes, mode, owner
@@ -138,14 +139,17 @@ bool host_run(struct host *host, const struct host_command *command, struct aren
               struct host_result *out, struct err *err) MUST_USE;
 bool host_get(struct host *host, const char *path, int64_t deadline, struct arena *arena,
               struct bytes *out, struct host_file *out_file, struct err *err) MUST_USE;
-bool host_put(struct host *host, const char *path, struct bytes content,
-              const struct host_file *as, bool create, int64_t deadline,
-              struct err *err) MUST_USE;
+bool host_put(struct host *host, const char *path, struct bytes content, const struct host_file *as,
+              bool create, int64_t deadline, struct err *err) MUST_USE;
 
 /* A command whose success is exit status 0: anything else is err command_failed with the command,
  * status and the tail of its error text. `out` may be NULL. */
 bool host_run_ok(struct host *host, const struct host_command *command, struct arena *arena,
                  struct host_result *out, struct err *err) MUST_USE;
+
+/* The last bytes of what a command said, on one line, for a message: at most capacity - 1 bytes and
+ * a NUL, blanks at the end dropped, control characters as blanks. capacity > 0. */
+void host_last_words(const char *text, size_t size, char *buffer, size_t capacity);
 
 /* SHA-256 of bytes as lower-case hexadecimal. */
 void host_sha256(struct bytes content, char out_hex[65]);

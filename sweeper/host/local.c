@@ -135,9 +135,7 @@ static bool group_has_others(pid_t group)
 static bool local_run(struct host *host, const struct host_command *command, struct arena *arena,
                       struct host_result *out, struct err *err);
 
-/* What this user may not signal is root's: then as root, and whether that helped shows in whether
- * the process ends. */
-static void group_signal_as_root(pid_t group, const char *name)
+static bool group_signal_as_root(pid_t group, const char *name)
 {
     char target[32];
     snprintf(target, sizeof target, "-%ld", (long)group);
@@ -153,14 +151,16 @@ static void group_signal_as_root(pid_t group, const char *name)
     arena_open(&arena, (size_t)64 * 1024);
     struct host_result result;
     struct err err;
-    if (!local_run(&plain.host, &command, &arena, &result, &err))
-        return;
+    return local_run(&plain.host, &command, &arena, &result, &err) && result.exit_status == 0;
 }
 
+/* Of a group started through sudo this user may signal some members and not others, and kill(2)
+ * calls that a success. Whether a signal helped shows in whether the group ends. A sudo that gives
+ * its command a terminal (use_pty) puts it into another group, and hands the signals on itself. */
 static void group_signal(const struct host_process *process, int signal_number, const char *name)
 {
-    if (kill(-process->pid, signal_number) != 0 && errno == EPERM && process->is_root)
-        group_signal_as_root(process->pid, name);
+    if (!process->is_root || !group_signal_as_root(process->pid, name))
+        kill(-process->pid, signal_number);
 }
 
 /* After its end: what is still in its pipes, and their end if it comes soon. */

@@ -152,7 +152,7 @@ bool local_get(const char *path, int64_t deadline, struct arena *arena, struct b
 {
     char real[PATH_MAX];
     int descriptor CLEANUP(local_descriptor_close) = -1;
-    struct stat facts;
+    struct stat facts = {.st_size = 0};
     if (realpath(path, real) == NULL)
         return file_error(err, path, "find");
     if (!open_regular(real, &descriptor, &facts, err) ||

@@ -135,9 +135,8 @@ static bool script_error(struct host *host, const char *path, const struct host_
 {
     enum err_code code = ERR_CODE_host_file;
     const char *why = "cannot be reached by a command";
-    size_t size = result->error_size < 320 ? result->error_size : 320;
-    while (size > 0 && result->error_text[size - 1] == '\n')
-        size--;
+    char words[320];
+    host_last_words(result->error_text, result->error_size, words, sizeof words);
     for (size_t i = 0; i < COUNT_OF(meanings); i++) {
         if ((int)meanings[i].status == result->exit_status) {
             code = meanings[i].code;
@@ -153,8 +152,7 @@ static bool script_error(struct host *host, const char *path, const struct host_
         code = ERR_CODE_timeout;
         why = "was not done in time";
     }
-    err_set(err, code, "'%s' %s%s%.*s", path, why, size > 0 ? ": " : "", (int)size,
-            result->error_text);
+    err_set(err, code, "'%s' %s%s%s", path, why, words[0] != '\0' ? ": " : "", words);
     err_native(err, result->exit_status, "exit");
     if (result->exit_status == SCRIPT_LINKED)
         err_hint(err, "give each name its own copy of the file");
@@ -208,9 +206,11 @@ static bool facts_parse(const struct host_result *result, struct arena *arena, s
     unsigned uid = 0;
     unsigned gid = 0;
     unsigned links = 0;
+    if (path == NULL)
+        return false;
+    const char *numbers = mark + strlen(FACTS_MARK);
     /* NOLINTNEXTLINE(cert-err34-c): stat's own numbers; their count is checked */
-    if (path == NULL ||
-        sscanf(mark + strlen(FACTS_MARK), "%o %u %u %u", &mode, &uid, &gid, &links) != 4)
+    if (sscanf(numbers, "%o %u %u %u", &mode, &uid, &gid, &links) != 4)
         return false;
     *out = (struct bytes){.data = nul + 1, .size = (size_t)(end - nul - 1)};
     *out_file = (struct host_file){
@@ -234,7 +234,7 @@ bool shell_file_get(struct host *host, const char *path, int64_t deadline, struc
                                   .argument_count = 1,
                                   .output_limit_bytes = HOST_FILE_LIMIT_BYTES + FACTS_BYTES};
     struct host_result result;
-    struct host_file unwanted;
+    struct host_file unwanted = {.real_path = NULL};
     struct host_file *file = out_file != NULL ? out_file : &unwanted;
     if (!script_run(host, &script, deadline, arena, &result, err))
         return false;

@@ -25,6 +25,9 @@
 
 #define SUBJECT_LIMIT 8
 #define TEST_LIMIT 64
+#define MIB ((size_t)1024 * 1024)
+/* Far above what a loaded machine needs, far below what the tests' sleepers sleep. */
+#define SOON_NS (6 * NS_PER_S)
 
 struct subject {
     const char *name;
@@ -90,9 +93,61 @@ static inline const char *path_in(struct subject *subject, const char *name)
     return path;
 }
 
+/* Bytes of every value, in no order that a test would miss. */
+static inline struct bytes subject_pattern(struct arena *arena, size_t size)
+{
+    char *data = arena_alloc(arena, size);
+    assert_non_null(data);
+    uint32_t number = 1;
+    for (size_t i = 0; i < size; i++) {
+        number = number * 1664525u + 1013904223u;
+        data[i] = (char)(number >> 24);
+    }
+    return (struct bytes){.data = data, .size = size};
+}
+
 static inline bool is_root(struct subject *subject)
 {
     return strcmp(subject_says(subject, "id -u"), "0\n") == 0;
+}
+
+/* --- files -------------------------------------------------------------------------------------
+ */
+
+static inline int64_t soon(void)
+{
+    return clock_deadline_ms(20000);
+}
+
+static inline bool get(struct subject *subject, const char *path, struct bytes *out,
+                       struct host_file *out_file)
+{
+    return host_get(subject->host, path, soon(), &subject->arena, out, out_file, &subject->err);
+}
+
+static inline void assert_holds(struct subject *subject, const char *path, struct bytes wanted)
+{
+    struct bytes content;
+    struct host_file file;
+    char sha256[65];
+    MUST(get(subject, path, &content, &file));
+    assert_int_equal(content.size, wanted.size);
+    assert_memory_equal(content.data, wanted.data, wanted.size);
+    assert_int_equal(file.size_bytes, (int64_t)wanted.size);
+    host_sha256(wanted, sha256);
+    assert_string_equal(file.sha256, sha256);
+}
+
+/* Hidden files too: no temporary may stay. */
+static inline void assert_directory_lists(struct subject *subject, const char *names)
+{
+    assert_string_equal(subject_says(subject, "ls -A \"$1\""), names);
+}
+
+static inline void absent_here(const char *why)
+{
+    print_message("%s\n", why);
+    skip();
 }
 
 /* --- opening and closing ---------------------------------------------------------------------- */

@@ -222,6 +222,26 @@ static void mounts_are_found(void **state)
     assert_string_equal(device, "");
 }
 
+static void assert_last_words(const char *text, size_t capacity, const char *wanted)
+{
+    char buffer[64];
+    memset(buffer, '#', sizeof buffer);
+    host_last_words(text, strlen(text), buffer, capacity);
+    assert_string_equal(buffer, wanted);
+    assert_int_equal(buffer[capacity], '#');
+}
+
+static void last_words_fit_a_line(void **state)
+{
+    (void)state;
+    assert_last_words("", 10, "");
+    assert_last_words(" \r\n\n", 10, "");
+    assert_last_words("one\ntwo\t\x1b[1m\n", 20, "one two  [1m");
+    assert_last_words("0123456789", 5, "6789");
+    assert_last_words("a\xc3\xa9\xc3\xa9", 4, "\xc3\xa9"); /* never half a character */
+    assert_last_words("x", 1, "");
+}
+
 static void hashes_as_published(void **state)
 {
     (void)state;
@@ -253,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(memory_is_limited_by_version_2, root_open, root_close),
         cmocka_unit_test_setup_teardown(memory_is_limited_by_version_1, root_open, root_close),
         cmocka_unit_test_setup_teardown(mounts_are_found, open_arena, close_arena),
+        cmocka_unit_test(last_words_fit_a_line),
         cmocka_unit_test(hashes_as_published),
         cmocka_unit_test(unknown_transports_are_refused),
     };
