@@ -1,0 +1,395 @@
+/*
+ * Stopping and starting: by the sweep file's own commands; else through systemd where the server
+ * is a unit's main process; else by pg_ctl as the data directory's owner, with the words the
+ * server was started with before, so that it comes back as it was. Asking for the end is not the
+ * end: stop waits until the process is gone.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/postgresql/postgresql.h"
+#include "backends/postgresql/server.h"
+#include "sweeper/base/text.h"
+
+enum { POLL_MS = 50, CONNECT_MS = 3000, WORDS_BYTES = 16384, SECONDS_WITHOUT_DEADLINE = 86400 };
+
+struct seconds {
+    char text[16];
+};
+
+/* As pg_ctl's -t takes it. */
+static struct seconds seconds_left(int64_t deadline)
+{
+    struct seconds seconds;
+    int left_ms = clock_left_ms(deadline);
+    int whole = left_ms < 0 ? SECONDS_WITHOUT_DEADLINE : left_ms / 1000;
+    snprintf(seconds.text, sizeof seconds.text, "%d", whole > 0 ? whole : 1);
+    return seconds;
+}
+
+static bool is_restart_only(const struct server *server)
+{
+    const struct target_spec *spec = server->spec;
+    return spec->restart != NULL && (spec->stop == NULL || spec->start == NULL);
+}
+
+static size_t count_words(const char *const *argv)
+{
+    size_t count = 0;
+    while (argv[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* ---- stop ---- */
+
+static bool run_stop(struct server *server, int64_t deadline, struct arena *scratch,
+                     struct host_result *out, struct err *err)
+{
+    struct pg_state *state = pg_state_of(server);
+    if (server->spec->stop != NULL) {
+        const struct host_command command = {
+            .argv = server->spec->stop, .deadline = deadline, .daemon = true};
+        return host_run(server->host, &command, scratch, out, err);
+    }
+    if (state->unit != NULL) {
+        const char *const argv[] = {"systemctl", "stop", state->unit, NULL};
+        const struct host_command command = {.argv = argv, .deadline = deadline};
+        return host_run(server->host, &command, scratch, out, err);
+    }
+    if (!pg_locate(server, deadline, err)) {
+        return false;
+    }
+    struct seconds wait = seconds_left(deadline);
+    const char *program = arena_printf(scratch, "%s/pg_ctl", state->bin);
+    if (program == NULL) {
+        return err_memory(err);
+    }
+    /* fast: smart waits for any idle session. */
+    const char *const words[] = {program, "stop", "-D",     pg_data_directory(server), "-m", "fast",
+                                 "-w",    "-t",   wait.text};
+    return pg_run_as_owner(server, words, COUNT_OF(words), false, deadline, scratch, out, err);
+}
+
+/* Whether something still answers, where the process cannot be looked at. */
+static bool answers(const struct server *server)
+{
+    CLEANUP(pg_control_close) struct session *session = NULL;
+    struct err err;
+    err_clear(&err);
+    bool opened = pg_control_open(server, clock_deadline_ms(CONNECT_MS), &session, &err);
+    /* A refusal with an SQLSTATE is an answer too. */
+    return opened || err.native_text[0] != '\0' || err.code == ERR_CODE_timeout;
+}
+
+static bool is_gone(const struct server *server, const struct pg_process *process, int64_t deadline,
+                    bool *out, struct err *err)
+{
+    bool lives = false;
+    if (process->pid == 0) {
+        lives = answers(server);
+    } else if (!pg_process_lives(server, process, deadline, &lives, err)) {
+        return false;
+    }
+    *out = !lives;
+    return true;
+}
+
+static bool wait_until_gone(const struct server *server, const struct pg_process *process,
+                            int64_t deadline, struct err *err)
+{
+    while (true) {
+        bool gone = false;
+        if (!is_gone(server, process, deadline, &gone, err)) {
+            return false;
+        }
+        if (gone) {
+            return true;
+        }
+        if (clock_passed(deadline)) {
+            err_set(err, ERR_CODE_stop_failed, "the server (process %ld) still runs", process->pid);
+            return err_hint(err, "give target.stop_timeout more time; it is never killed");
+        }
+        clock_sleep_until(clock_now_ns() + POLL_MS * NS_PER_MS);
+    }
+}
+
+static bool fail_stop(const struct host_result *result, struct err *err)
+{
+    const char *said = result->error_size > 0 ? result->error_text : result->output;
+    err_set(err, ERR_CODE_stop_failed, "the stop command exited with status %d: %.400s",
+            result->exit_status, said);
+    return err_native(err, result->exit_status, "exit");
+}
+
+static bool stop_process(struct server *server, const struct pg_process *process, int64_t deadline,
+                         struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct host_result result = {0};
+    bool gone = false;
+    arena_open(&scratch, PG_SCRATCH_BYTES);
+    if (!run_stop(server, deadline, &scratch, &result, err)) {
+        return false;
+    }
+    if (result.exit_status != 0 && !result.timed_out) {
+        return is_gone(server, process, deadline, &gone, err) && (gone || fail_stop(&result, err));
+    }
+    return wait_until_gone(server, process, deadline, err);
+}
+
+bool pg_stop(struct server *server, int64_t deadline, struct err *err)
+{
+    struct pg_process process = {0};
+    bool runs = false;
+    if (is_restart_only(server)) {
+        return true; /* start restarts; the configuration is in place by then */
+    }
+    if (pg_data_directory(server) == NULL) {
+        runs = answers(server);
+    } else if (!pg_snapshot_mend(server, deadline, err) ||
+               !pg_process_find(server, deadline, &process, err)) {
+        return false;
+    }
+    bool stopped = (process.pid == 0 && !runs) || stop_process(server, &process, deadline, err);
+    if (stopped) {
+        server->facts.identity = "";
+    }
+    return stopped;
+}
+
+/* ---- start ---- */
+
+/* The words behind -o are read by a shell. */
+static const char *quoted_options(const struct pg_state *state, struct arena *arena)
+{
+    const char *words[PG_WORD_LIMIT + 3] = {0};
+    size_t count = 0;
+    for (size_t i = 0; state->options[i] != NULL; i++) {
+        words[count++] = state->options[i];
+    }
+    if (state->config_directory != NULL) {
+        words[count++] = "-D";
+        words[count++] = state->config_directory;
+    }
+    return host_quote(arena, words);
+}
+
+static const char *start_log(const struct server *server, struct arena *arena)
+{
+    const char *known = pg_state_of(server)->start_log;
+    if (known == NULL) {
+        known = server->facts.log_path;
+    }
+    /* There the owner can surely write. */
+    return known != NULL ? known
+                         : arena_printf(arena, "%s/dbsweep-start.log", pg_data_directory(server));
+}
+
+static bool start_by_pg_ctl(struct server *server, int64_t deadline, struct arena *scratch,
+                            struct host_result *out, struct err *err)
+{
+    struct pg_state *state = pg_state_of(server);
+    if (!pg_snapshot_mend(server, deadline, err) || !pg_locate(server, deadline, err)) {
+        return false;
+    }
+    const char *log = start_log(server, server->arena);
+    const char *options = quoted_options(state, scratch);
+    const char *program = arena_printf(scratch, "%s/pg_ctl", state->bin);
+    if (log == NULL || options == NULL || program == NULL) {
+        return err_memory(err);
+    }
+    state->start_log = log;
+    struct seconds wait = seconds_left(deadline);
+    const char *const words[] = {program,   "start", "-D",   pg_data_directory(server),
+                                 "-l",      log,     "-w",   "-t",
+                                 wait.text, "-o",    options};
+    return pg_run_as_owner(server, words, COUNT_OF(words), true, deadline, scratch, out, err);
+}
+
+static bool start_unit(const struct server *server, int64_t deadline, struct arena *scratch,
+                       struct host_result *out, struct err *err)
+{
+    const char *unit = pg_state_of(server)->unit;
+    /* Manual starts count towards systemd's start limit too. */
+    const char *const reset[] = {"systemctl", "reset-failed", unit, NULL};
+    const char *const start[] = {"systemctl", "start", unit, NULL};
+    const struct host_command first = {.argv = reset, .deadline = deadline};
+    const struct host_command second = {.argv = start, .deadline = deadline};
+    return host_run(server->host, &first, scratch, out, err) &&
+           host_run(server->host, &second, scratch, out, err);
+}
+
+static bool run_start(struct server *server, int64_t deadline, struct arena *scratch,
+                      struct host_result *out, struct err *err)
+{
+    const char *const *argv = is_restart_only(server) ? server->spec->restart : server->spec->start;
+    if (argv != NULL) {
+        const struct host_command command = {.argv = argv, .deadline = deadline, .daemon = true};
+        return host_run(server->host, &command, scratch, out, err);
+    }
+    return pg_state_of(server)->unit != NULL ? start_unit(server, deadline, scratch, out, err)
+                                             : start_by_pg_ctl(server, deadline, scratch, out, err);
+}
+
+static bool fail_start(struct server *server, const struct host_result *result,
+                       struct arena *scratch, struct err *err)
+{
+    const char *log = "";
+    struct err ignored;
+    err_clear(&ignored);
+    /* The log may be unreadable; then the command's own words must do. */
+    if (!pg_log_tail(server, clock_deadline_ms(CONNECT_MS), WORDS_BYTES, scratch, &log, &ignored)) {
+        log = "";
+    }
+    pg_start_error(log, result->error_size > 0 ? result->error_text : result->output, err);
+    return err_native(err, result->timed_out ? 0 : result->exit_status, "exit");
+}
+
+bool pg_start(struct server *server, int64_t deadline, struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct host_result result = {0};
+    arena_open(&scratch, PG_SCRATCH_BYTES);
+    if (!run_start(server, deadline, &scratch, &result, err)) {
+        return false;
+    }
+    if (result.timed_out) {
+        err_set(err, ERR_CODE_start_failed, "the start command did not end in time");
+        return err_hint(err, "give target.ready_timeout more time if it was recovering");
+    }
+    return result.exit_status == 0 || fail_start(server, &result, &scratch, err);
+}
+
+/* ---- ready ---- */
+
+/* What waiting cannot mend: a wrong password or role, no such database, and what libpq refuses to
+ * try at all. */
+static bool is_hopeless(const struct err *err)
+{
+    static const char *const classes[] = {"SQLSTATE 28", "SQLSTATE 3D000", "SQLSTATE 42501"};
+    for (size_t i = 0; i < COUNT_OF(classes); i++) {
+        if (text_starts_with(err->native_text, classes[i])) {
+            return true;
+        }
+    }
+    return text_starts_with(err->text, "invalid connection option") ||
+           text_starts_with(err->text, "missing \"=\"");
+}
+
+static bool not_yet(struct pg_state *state, const char **out_why, struct err *err)
+{
+    snprintf(state->why, sizeof state->why, "%s", err->text);
+    *out_why = state->why;
+    if (is_hopeless(err)) {
+        return false;
+    }
+    err_clear(err);
+    return true;
+}
+
+/* Another server may answer at that address: the data directory must be ours. It is hidden from
+ * users without pg_read_all_settings, and then taken on trust. */
+static const char ready_statement[] =
+    "select case when pg_is_in_recovery() then 'it is in recovery' else"
+    " coalesce((select 'the server that answers has the data directory ' || setting"
+    "           from pg_catalog.pg_settings where name = 'data_directory' and setting <> %s),"
+    " 'ready') end";
+
+static const char *quote_literal(const char *text, struct arena *arena)
+{
+    struct text quoted;
+    text_open(&quoted, arena);
+    text_add(&quoted, "'");
+    for (const char *at = text; *at != '\0'; at++) {
+        text_add(&quoted, *at == '\'' ? "'" : "");
+        text_add_char(&quoted, *at);
+    }
+    text_add(&quoted, "'");
+    return text_done(&quoted);
+}
+
+static bool ask_ready(const struct server *server, struct session *session, int64_t deadline,
+                      struct arena *arena, const char **out, struct err *err)
+{
+    const char *directory = pg_data_directory(server);
+    const char *literal = directory != NULL ? quote_literal(directory, arena) : "setting";
+    if (literal == NULL) {
+        return err_memory(err);
+    }
+    const char *sql = arena_printf(arena, ready_statement, literal);
+    return sql != NULL ? session_value(session, sql, deadline, arena, out, err) : err_memory(err);
+}
+
+bool pg_ready(struct server *server, int64_t deadline, bool *out_ready, const char **out_why,
+              struct err *err)
+{
+    CLEANUP(pg_control_close) struct session *session = NULL;
+    CLEANUP(arena_close) struct arena scratch;
+    struct pg_state *state = pg_state_of(server);
+    const char *answer = NULL;
+    arena_open(&scratch, PG_SCRATCH_BYTES);
+    int64_t soon = clock_deadline_ms(CONNECT_MS);
+    if (soon > deadline) {
+        soon = deadline;
+    }
+    *out_ready = false;
+    *out_why = "";
+    if (!pg_control_open(server, soon, &session, err) ||
+        !ask_ready(server, session, soon, &scratch, &answer, err)) {
+        return not_yet(state, out_why, err);
+    }
+    if (answer == NULL || strcmp(answer, "ready") != 0) {
+        snprintf(state->why, sizeof state->why, "%s", answer != NULL ? answer : "no answer");
+        *out_why = state->why;
+        return true;
+    }
+    *out_ready = pg_identify(server, session, soon, err);
+    return *out_ready || not_yet(state, out_why, err);
+}
+
+/* ---- checks and reload ---- */
+
+bool pg_precheck(struct server *server, int64_t deadline, struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    const struct pg_state *state = pg_state_of(server);
+    struct host_result result = {0};
+    const char *words[PG_WORD_LIMIT] = {0};
+    arena_open(&scratch, PG_SCRATCH_BYTES);
+    if (!pg_locate(server, deadline, err)) {
+        return false;
+    }
+    words[0] = arena_printf(&scratch, "%s/postgres", state->bin);
+    if (words[0] == NULL) {
+        return err_memory(err);
+    }
+    size_t count = 1;
+    words[count++] = "-D";
+    words[count++] =
+        state->config_directory != NULL ? state->config_directory : pg_data_directory(server);
+    size_t option_count = count_words(state->options);
+    for (size_t i = 0; i < option_count; i++) {
+        words[count++] = state->options[i];
+    }
+    words[count++] = "-C";
+    words[count++] = "shared_buffers";
+    if (!pg_run_as_owner(server, words, count, false, deadline, &scratch, &result, err)) {
+        return false;
+    }
+    if (result.exit_status == 0) {
+        return true;
+    }
+    pg_start_error(result.error_text, result.output, err);
+    err->code = ERR_CODE_not_applied;
+    return err_while(err, "checking the configuration with postgres -C");
+}
+
+bool pg_reload(struct server *server, int64_t deadline, struct err *err)
+{
+    CLEANUP(pg_control_close) struct session *session = NULL;
+    return (pg_control_open(server, deadline, &session, err) &&
+            session_execute(session, "select pg_reload_conf()", NULL, NULL, deadline, err)) ||
+           err_while(err, "reloading the configuration");
+}

@@ -1,0 +1,297 @@
+/*
+ * Looking at a running server without changing anything: what it is, where its files are, how it
+ * can be stopped and started, and what it makes of the knobs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/postgresql/server.h"
+#include "sweeper/base/text.h"
+
+/* Text of a query, in the server's arena; NULL in *out where it is null. */
+static bool ask(struct server *server, struct session *session, const char *sql, int64_t deadline,
+                const char **out, struct err *err)
+{
+    return session_value(session, sql, deadline, server->arena, out, err);
+}
+
+/* current_setting fails where pg_settings just hides the row. */
+static bool ask_setting(struct server *server, struct session *session, const char *name,
+                        int64_t deadline, const char **out, struct err *err)
+{
+    char sql[160];
+    snprintf(sql, sizeof sql, "select setting from pg_catalog.pg_settings where name = '%s'", name);
+    return ask(server, session, sql, deadline, out, err);
+}
+
+static bool take_version(struct server *server, struct session *session, int64_t deadline,
+                         struct err *err)
+{
+    enum { OLDEST = 12 };
+    const char *version = NULL;
+    if (!ask_setting(server, session, "server_version", deadline, &version, err)) {
+        return false;
+    }
+    if (version == NULL) {
+        return err_set(err, ERR_CODE_probe, "the server does not tell its version");
+    }
+    /* Packagers add words: "15.18 (Debian 15.18-0+deb12u1)". */
+    server->facts.product = "PostgreSQL";
+    server->facts.version = arena_strndup(server->arena, version, strcspn(version, " "));
+    if (server->facts.version == NULL) {
+        return err_memory(err);
+    }
+    int major = 0;
+    if (sscanf(version, "%d", &major) != 1 || major < OLDEST) {
+        return err_set(err, ERR_CODE_unsupported, "PostgreSQL %s is older than %d", version,
+                       OLDEST);
+    }
+    return true;
+}
+
+static bool is_same_file(struct server *server, const char *a, const char *b, int64_t deadline,
+                         bool *out, struct err *err)
+{
+    const char *const first[] = {"readlink", "-f", "--", a, NULL};
+    const char *const second[] = {"readlink", "-f", "--", b, NULL};
+    const char *real_a = NULL;
+    const char *real_b = NULL;
+    if (!pg_ask_host(server, first, deadline, server->arena, &real_a, err) ||
+        !pg_ask_host(server, second, deadline, server->arena, &real_b, err)) {
+        return false;
+    }
+    *out = real_a != NULL && real_b != NULL && strcmp(real_a, real_b) == 0;
+    return true;
+}
+
+/* The sweep file may name the file by another path, or name one that is included. The server's
+ * spelling is used for its own, because that is what pg_settings.sourcefile shows. */
+static bool take_config(struct server *server, const char *config, int64_t deadline,
+                        struct err *err)
+{
+    const char *asked = server->spec->config;
+    bool is_main = asked == NULL || (config != NULL && strcmp(asked, config) == 0);
+    if (!is_main && config != NULL &&
+        !is_same_file(server, asked, config, deadline, &is_main, err)) {
+        return false;
+    }
+    pg_state_of(server)->edits_include = !is_main;
+    server->facts.config_path = is_main ? config : asked;
+    return true;
+}
+
+/* The server knows best; what it hides, the sweep file must say. */
+static bool take_paths(struct server *server, struct session *session, int64_t deadline,
+                       struct err *err)
+{
+    const char *config = NULL;
+    const char *data = NULL;
+    if (!ask_setting(server, session, "config_file", deadline, &config, err) ||
+        !ask_setting(server, session, "data_directory", deadline, &data, err)) {
+        return false;
+    }
+    server->facts.data_directory = data != NULL ? data : server->spec->data_directory;
+    bool by_sql = server->spec->apply != NULL && strcmp(server->spec->apply, "sql") == 0;
+    if (!by_sql || server->facts.data_directory == NULL) {
+        return take_config(server, config, deadline, err);
+    }
+    server->facts.config_path =
+        arena_printf(server->arena, "%s/postgresql.auto.conf", server->facts.data_directory);
+    return server->facts.config_path != NULL || err_memory(err);
+}
+
+/* ---- the log ---- */
+
+static bool take_collector(struct server *server, struct session *session, int64_t deadline,
+                           const char **out, struct err *err)
+{
+    const char *file = NULL;
+    *out = NULL;
+    if (!ask(server, session, "select pg_current_logfile()", deadline, &file, err)) {
+        bool is_hidden = strcmp(err->native_text, "SQLSTATE 42501") == 0;
+        err_clear(err);
+        return is_hidden;
+    }
+    if (file == NULL || file[0] == '/') {
+        *out = file;
+        return true;
+    }
+    const char *data = server->facts.data_directory;
+    *out = data != NULL ? arena_printf(server->arena, "%s/%s", data, file) : NULL;
+    return *out != NULL || data == NULL || err_memory(err);
+}
+
+/* A file that the server's standard error goes to, as pg_ctl -l made it; else NULL. */
+static bool find_start_log(struct server *server, const struct pg_process *process,
+                           int64_t deadline, struct err *err)
+{
+    char path[64];
+    const char *target = NULL;
+    const char *const argv[] = {"readlink", path, NULL};
+    snprintf(path, sizeof path, "/proc/%ld/fd/2", process->pid);
+    if (!pg_ask_host(server, argv, deadline, server->arena, &target, err)) {
+        return false;
+    }
+    bool is_file = target != NULL && target[0] == '/' && !text_starts_with(target, "/dev/") &&
+                   !text_ends_with(target, " (deleted)");
+    pg_state_of(server)->start_log = is_file ? target : NULL;
+    return true;
+}
+
+static bool take_log(struct server *server, struct session *session, int64_t deadline,
+                     struct err *err)
+{
+    const char *collector = NULL;
+    if (!take_collector(server, session, deadline, &collector, err)) {
+        return false;
+    }
+    const char *start_log = pg_state_of(server)->start_log;
+    server->facts.log_path = server->spec->log != NULL ? server->spec->log
+                             : collector != NULL       ? collector
+                                                       : start_log;
+    return true;
+}
+
+/* ---- the process ---- */
+
+/* ".../postgresql@15-main.service" as the last name of a line of /proc/PID/cgroup. */
+static const char *unit_in(const char *cgroups, struct arena *arena)
+{
+    for (const char *line = cgroups; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        const char *slash = memrchr(line, '/', length);
+        if (slash != NULL) {
+            const char *name = arena_strndup(arena, slash + 1, length - (size_t)(slash + 1 - line));
+            if (name != NULL && text_ends_with(name, ".service")) {
+                return name;
+            }
+        }
+        line += length + (line[length] == '\n');
+    }
+    return NULL;
+}
+
+/* Only where systemd itself names this very process: then it must be systemd that stops it, or
+ * the unit would be found failed and started behind our back. */
+static bool find_unit(struct server *server, const struct pg_process *process, int64_t deadline,
+                      struct err *err)
+{
+    char path[64];
+    char pid[32];
+    const char *cgroups = NULL;
+    const char *main_pid = NULL;
+    const char *const cgroup_argv[] = {"cat", path, NULL};
+    snprintf(path, sizeof path, "/proc/%ld/cgroup", process->pid);
+    snprintf(pid, sizeof pid, "%ld", process->pid);
+    if (!pg_ask_host(server, cgroup_argv, deadline, server->arena, &cgroups, err)) {
+        return false;
+    }
+    const char *unit = cgroups != NULL ? unit_in(cgroups, server->arena) : NULL;
+    if (unit == NULL) {
+        return true;
+    }
+    const char *const show_argv[] = {"systemctl", "show", "--property=MainPID",
+                                     "--value",   unit,   NULL};
+    if (!pg_ask_host(server, show_argv, deadline, server->arena, &main_pid, err)) {
+        return false;
+    }
+    if (main_pid != NULL && strcmp(main_pid, pid) == 0) {
+        pg_state_of(server)->unit = unit;
+    }
+    return true;
+}
+
+static bool describe_start(struct server *server, struct err *err)
+{
+    const struct target_spec *spec = server->spec;
+    const struct pg_state *state = pg_state_of(server);
+    const char *text = "pg_ctl";
+    if (spec->stop != NULL && spec->start != NULL) {
+        text = "argv";
+    } else if (spec->restart != NULL) {
+        text = "restart argv";
+    } else if (state->unit != NULL) {
+        text = arena_printf(server->arena, "systemctl, unit %s", state->unit);
+    } else if (state->owner != NULL) {
+        text = arena_printf(server->arena, "pg_ctl as %s", state->owner);
+    }
+    server->facts.start_method = text;
+    return text != NULL || err_memory(err);
+}
+
+static bool has_commands(const struct target_spec *spec)
+{
+    return (spec->stop != NULL && spec->start != NULL) || spec->restart != NULL;
+}
+
+/* What is only known of a running process. Where the host does not let us look, commands of the
+ * sweep file make up for it. */
+static bool examine(struct server *server, int64_t deadline, struct err *err)
+{
+    struct pg_process process = {0};
+    if (server->facts.data_directory == NULL && has_commands(server->spec)) {
+        return true;
+    }
+    bool examined = pg_process_find(server, deadline, &process, err) &&
+                    (process.pid == 0 || (find_start_log(server, &process, deadline, err) &&
+                                          find_unit(server, &process, deadline, err))) &&
+                    (has_commands(server->spec) || pg_state_of(server)->unit != NULL ||
+                     pg_locate(server, deadline, err));
+    if (!examined && has_commands(server->spec)) {
+        err_clear(err);
+        return true;
+    }
+    return examined;
+}
+
+/* The start time tells two processes apart; the pid is for people, and is not asked again while
+ * the start time stays. */
+static bool is_same_start(const char *identity, const char *started)
+{
+    const char *at = strchr(identity, '@');
+    return at != NULL && strcmp(at + 1, started) == 0;
+}
+
+bool pg_identify(struct server *server, struct session *session, int64_t deadline, struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct pg_state *state = pg_state_of(server);
+    struct pg_process process = {0};
+    struct err ignored;
+    const char *started = NULL;
+    arena_open(&scratch, PG_SCRATCH_BYTES);
+    err_clear(&ignored);
+    if (!session_value(session,
+                       "select to_char(pg_postmaster_start_time() at time zone 'UTC',"
+                       " 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')",
+                       deadline, &scratch, &started, err)) {
+        return false;
+    }
+    if (started == NULL) {
+        return err_set(err, ERR_CODE_probe, "the server does not tell when it started");
+    }
+    server->facts.identity = state->identity;
+    if (is_same_start(state->identity, started)) {
+        return true;
+    }
+    if (pg_data_directory(server) == NULL ||
+        !pg_process_find(server, deadline, &process, &ignored)) {
+        process.pid = 0;
+    }
+    snprintf(state->identity, sizeof state->identity, "%ld@%s", process.pid, started);
+    return true;
+}
+
+bool pg_probe(struct server *server, const struct knob *const *knobs, size_t knob_count,
+              int64_t deadline, struct arena *arena, const struct knob **out_knobs,
+              struct reading *out, struct err *err)
+{
+    CLEANUP(pg_control_close) struct session *session = NULL;
+    return pg_control_open(server, deadline, &session, err) &&
+           take_version(server, session, deadline, err) &&
+           take_paths(server, session, deadline, err) && examine(server, deadline, err) &&
+           take_log(server, session, deadline, err) && describe_start(server, err) &&
+           pg_identify(server, session, deadline, err) &&
+           pg_settings_read(server, session, knobs, knob_count, deadline, arena, out_knobs, out,
+                            err);
+}
