@@ -64,13 +64,13 @@ static bool file_error(struct err *err, const char *path, const char *what)
                   path);
     if ((number == EACCES || number == EPERM) && geteuid() != 0)
         err_hint(err, "set sudo = true for this host, or run as a user who may");
-    return err_origin(err, "local:%s", path);
+    return err_origin(err, "local");
 }
 
 static bool file_refused(struct err *err, enum err_code code, const char *path, const char *why)
 {
     err_set(err, code, "'%s' %s", path, why);
-    return err_origin(err, "local:%s", path);
+    return err_origin(err, "local");
 }
 
 static bool deadline_error(struct err *err, const char *path)
@@ -437,9 +437,11 @@ bool local_claim(const char *path, struct bytes content, int64_t deadline, bool 
         return false;
     if (linkat(place.directory, draft.name, place.directory, place.name, 0) != 0)
         return errno == EEXIST ? true : file_error(err, place.real, "create");
-    *out_created = true;
     draft_close(&draft);
-    return directory_sync(place.directory, place.real, err);
+    *out_created = directory_sync(place.directory, place.real, err);
+    if (!*out_created)
+        unlinkat(place.directory, place.name, 0); /* ours, and nobody would know */
+    return *out_created;
 }
 
 bool local_remove(const char *path, struct err *err)

@@ -123,7 +123,7 @@ static const char claim_script[] =
                 "ln -T -- \"$t\" \"$1\" || { if exists \"$1\"; then exit 53; fi; exit 51; }\n"
                 "rm -f -- \"$t\"\n"
                 "trap - 0\n"
-                "sync -- \"$d\" || exit 49\n";
+                "sync -- \"$d\" || { rm -f -- \"$1\"; exit 49; }\n";
 
 /* path */
 static const char remove_script[] = SCRIPT_HEAD "case $1 in */*) d=${1%/*}/;; *) d=./;; esac\n"
@@ -160,7 +160,7 @@ static bool script_error(struct host *host, const char *path, const struct host_
         err_hint(err, "chattr -i -a '%s' takes the mark away", path);
     if (text_starts_with(result->error_text, "sudo:"))
         err_hint(err, "let sudo run /bin/sh for this user without a password");
-    return err_origin(err, "%s:%s", host->label, path);
+    return err_origin(err, "%s", host->label);
 }
 
 struct script {
@@ -245,7 +245,7 @@ bool shell_file_get(struct host *host, const char *path, int64_t deadline, struc
     if (!facts_parse(&result, arena, out, file)) {
         err_set(err, ERR_CODE_host_file, "'%s' cannot be read: an answer of another form came back",
                 path);
-        return err_origin(err, "%s:%s", host->label, path);
+        return err_origin(err, "%s", host->label);
     }
     return file->real_path != NULL && file->selinux != NULL ? true : err_memory(err);
 }
