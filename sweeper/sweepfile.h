@@ -22,7 +22,6 @@ struct between_spec {
 struct rank_spec {
     const char *by;
     const char *under; /* "" none */
-    int64_t repeats;
     double confidence;
     const char *across;     /* "each" | "geomean" */
     const char *durability; /* "baseline" | "any" */
@@ -53,6 +52,8 @@ struct sweep {
     struct rank_spec rank;
     struct guard_spec guard;
     const char *const *notify; /* argv or NULL */
+    const char *password_env;  /* names only: the secret goes into target.password */
+    const char *password_file;
     bool baseline;
     struct label *labels;
     size_t label_count;
@@ -99,6 +100,9 @@ struct sweep_rule {
  * target.password. Errors: sweep_file, number, knob_unknown, unsupported (class PLAN). */
 bool sweepfile_read(const char *path, struct arena *arena, struct sweep *out,
                     struct err *err) MUST_USE;
+/* The same from text; `path` is for messages and relative paths. */
+bool sweepfile_parse(const char *path, const char *text, struct arena *arena, struct sweep *out,
+                     struct err *err) MUST_USE;
 
 /* Builds the grid from the axes with the rows of knobs to use. `rows[i]` belongs to
  * `names[i]`; NULL rows: the first pass, which takes rows from the catalogue (errors name
@@ -129,11 +133,16 @@ struct sweepfile_key {
     const char *section; /* "" top level, "target", "workload", ... */
     const char *key;
     const char *type;     /* "text", "integer", "duration", "bool", "argv", "real", "size" … */
-    const char *fallback; /* default as text; "" none */
+    const char *fallback; /* default as text; NULL none */
     const char *range;    /* "1..100000", "a|b|c", "" */
     const char *sentence;
 };
 const struct sweepfile_key *sweepfile_keys(size_t *out_count);
+
+/* The secret from the file (0600, first line) or the environment variable; NULL in *out where
+ * neither is named. It never leaves the process but towards the server. */
+bool sweepfile_password(const char *env_name, const char *file_path, struct arena *arena,
+                        const char **out, struct err *err) MUST_USE;
 
 /* What may not change between two runs without --fresh, one "key = value" line each: target,
  * backend, workload (less its swept keys) and windows. */
