@@ -16,10 +16,10 @@
 struct target_spec {
     const char *backend;
     const char *connect;
-    const char *password;      /* resolved from password_env / password_file; NULL none */
-    const char *config;        /* path; NULL: probed */
-    const char *apply;         /* "edit" | "drop-in" | "sql" */
-    const char *const *stop;   /* argv; NULL: the backend's own way */
+    const char *password;    /* resolved from password_env / password_file; NULL none */
+    const char *config;      /* path; NULL: probed */
+    const char *apply;       /* "edit" | "drop-in" | "sql" */
+    const char *const *stop; /* argv; NULL: the backend's own way */
     const char *const *start;
     const char *const *restart; /* used instead of stop and start where both are absent */
     const char *data_directory; /* NULL: probed */
@@ -30,8 +30,8 @@ struct target_spec {
 };
 
 struct server_facts {
-    const char *product; /* "PostgreSQL" */
-    const char *version; /* "15.18" */
+    const char *product;        /* "PostgreSQL" */
+    const char *version;        /* "15.18" */
     const char *config_path;    /* the file that render edits; NULL: none */
     const char *data_directory; /* NULL: none */
     const char *log_path;       /* NULL: not known */
@@ -45,23 +45,23 @@ struct server {
     const struct backend *backend;
     struct host *host;
     const struct target_spec *spec;
-    struct arena *arena; /* lives as long as the server */
-    void *state;         /* the backend's own, made by open */
+    struct arena *arena;       /* lives as long as the server */
+    void *state;               /* the backend's own, made by open */
     struct server_facts facts; /* filled by probe; identity renewed by ready */
 };
 
 /* Where an effective value comes from. */
 enum source_kind {
     SOURCE_UNKNOWN,
-    SOURCE_DEFAULT,      /* built in: nobody set it */
-    SOURCE_CONFIG,       /* the file that we edit */
-    SOURCE_OTHER_FILE,   /* a file read beside or after it */
-    SOURCE_SQL,          /* ALTER SYSTEM, SET PERSIST, ALTER DATABASE / ROLE */
+    SOURCE_DEFAULT,    /* built in: nobody set it */
+    SOURCE_CONFIG,     /* the file that we edit */
+    SOURCE_OTHER_FILE, /* a file read beside or after it */
+    SOURCE_SQL,        /* ALTER SYSTEM, SET PERSIST, ALTER DATABASE / ROLE */
     SOURCE_COMMAND_LINE,
     SOURCE_ENVIRONMENT,
-    SOURCE_AUTO,         /* the server computed or adjusted it */
-    SOURCE_SESSION,      /* set on the connection */
-    SOURCE_DATA          /* kept in the data file (SQLite page_size) */
+    SOURCE_AUTO,    /* the server computed or adjusted it */
+    SOURCE_SESSION, /* set on the connection */
+    SOURCE_DATA     /* kept in the data file (SQLite page_size) */
 };
 const char *source_kind_name(enum source_kind kind); /* "config", "other-file", ... */
 
@@ -81,8 +81,8 @@ struct counter {
 };
 
 struct backend {
-    const char *name;  /* "postgresql" */
-    const char *title; /* "PostgreSQL" */
+    const char *name;   /* "postgresql" */
+    const char *title;  /* "PostgreSQL" */
     const char *system; /* catalogue name (knobs/catalogue.h) */
     bool embedded;      /* no server process: stop, start and identity are formalities */
 
@@ -104,13 +104,12 @@ struct backend {
     /* One poll: *out_ready true when a login works as the load user, it is not in recovery, and
      * facts.identity was renewed. Not being ready is no error; err only for what waiting cannot
      * mend (wrong password); *out_why says what is missing. */
-    bool (*ready)(struct server *server, int64_t deadline, bool *out_ready,
-                  const char **out_why, struct err *err);
+    bool (*ready)(struct server *server, int64_t deadline, bool *out_ready, const char **out_why,
+                  struct err *err);
     /* Effective values of the knobs, seen as the load user sees them. `settings` is what was
      * applied (per-connection settings are read back through a connection that set them). */
     bool (*read_back)(struct server *server, const struct setting *settings, size_t setting_count,
-                      int64_t deadline, struct arena *arena, struct reading *out,
-                      struct err *err);
+                      int64_t deadline, struct arena *arena, struct reading *out, struct err *err);
 
     /* ---- one of the two ---- */
     /* Pure: baseline bytes of facts.config_path + settings -> new bytes. Everything but the
@@ -127,8 +126,8 @@ struct backend {
 
     /* ---- optional; NULL means what stands behind ---- */
     /* Other layers that will beat the file for these knobs (preflight). NULL: nobody can. */
-    bool (*overrides)(struct server *server, const struct setting *settings,
-                      size_t setting_count, int64_t deadline, struct err *err);
+    bool (*overrides)(struct server *server, const struct setting *settings, size_t setting_count,
+                      int64_t deadline, struct err *err);
     /* Applies without restart. NULL: always restart. */
     bool (*reload)(struct server *server, int64_t deadline, struct err *err);
     /* The server's own dry check of the configuration on disk. NULL: none. */
@@ -153,8 +152,7 @@ struct backend {
     /* Removes the copy. */
     bool (*snapshot_drop)(struct server *server, int64_t deadline, struct err *err);
     /* Bytes of the load database's data; NULL: cannot tell. */
-    bool (*data_size)(struct server *server, int64_t deadline, int64_t *out_bytes,
-                      struct err *err);
+    bool (*data_size)(struct server *server, int64_t deadline, int64_t *out_bytes, struct err *err);
     /* NULL: the built-in SQL workloads are refused. */
     const struct session_driver *session;
 };

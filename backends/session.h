@@ -34,7 +34,7 @@ enum session_failure {
 };
 
 struct session_spec {
-    const char *connect; /* the backend's own syntax */
+    const char *connect;  /* the backend's own syntax */
     const char *password; /* NULL: none beyond what the client library finds; never logged */
     const struct setting *settings; /* of the point: what is set per connection */
     size_t setting_count;
@@ -91,7 +91,7 @@ bool session_execute(struct session *session, const char *sql, row_visitor visit
 /* Waits until the call under way ends. */
 bool session_wait(struct session *session, int64_t deadline, struct err *err) MUST_USE;
 /* The first column of the first row, copied; NULL in *out where there is no row or it is null. */
-bool session_value(struct session *session, const char *sql, int64_t deadline,
-                   struct arena *arena, const char **out, struct err *err) MUST_USE;
+bool session_value(struct session *session, const char *sql, int64_t deadline, struct arena *arena,
+                   const char **out, struct err *err) MUST_USE;
 
 #endif
