@@ -5,6 +5,7 @@
 #   make WERROR=1   warnings are errors             make VARIANT=asan | tsan | plain
 #   make deps       the packages that are missing   make install PREFIX=/usr/local DESTDIR=
 #   make lint       deep analysis as well           make fuzz     each fuzz target for minutes
+#   make V=1        shows each command
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
@@ -38,6 +39,8 @@ ifeq ($(VARIANT),fuzz)
 OPTIMISE := -O1 -g -fno-omit-frame-pointer
 SANITIZE := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 endif
+# Commands are shown in short, unless V=1.
+say = $(if $(V),,@echo '  $(1) $(2)' &&) $(3)
 ALL_CFLAGS = -std=c17 -D_GNU_SOURCE -pthread -I. -I$(BUILD) $(OPTIMISE) $(SANITIZE) $(WARNINGS) \
 	$(if $(WERROR),-Werror) $(PKG_CFLAGS) -DDBSWEEP_VERSION='"$(VERSION)"' $(CFLAGS)
 ALL_LDFLAGS = -pthread $(SANITIZE) $(LDFLAGS)
@@ -79,14 +82,14 @@ libraries:
 
 $(BUILD)/%.o: %.c $(BUILD)/flags | libraries
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$@,$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@)
 
 $(LIBRARY): $(OBJECTS)
 	@rm -f $@
-	ar rcs $@ $(OBJECTS)
+	$(call say,AR,$@,ar rcs $@ $(OBJECTS))
 
 $(PROGRAM): $(BUILD)/sweeper/main.o $(LIBRARY)
-	$(CC) $(ALL_LDFLAGS) $^ $(ALL_LIBS) -o $@
+	$(call say,LD,$@,$(CC) $(ALL_LDFLAGS) $^ $(ALL_LIBS) -o $@)
 
 $(BUILD)/dbsweep.1: $(PROGRAM)
 	$(PROGRAM) help --man >$@.new
@@ -101,13 +104,13 @@ $(BUILD)/dbsweep.completion: $(PROGRAM)
 .SECONDARY: $(TEST_OBJECTS) $(FUZZ_OBJECTS)
 
 $(UNIT_TESTS): %: %.o $(LIBRARY)
-	$(CC) $(ALL_LDFLAGS) $< $(LIBRARY) $(ALL_LIBS) -lcmocka -o $@
+	$(call say,LD,$@,$(CC) $(ALL_LDFLAGS) $< $(LIBRARY) $(ALL_LIBS) -lcmocka -o $@)
 
 $(BENCHES): %: %.o $(LIBRARY)
-	$(CC) $(ALL_LDFLAGS) $< $(LIBRARY) $(ALL_LIBS) -o $@
+	$(call say,LD,$@,$(CC) $(ALL_LDFLAGS) $< $(LIBRARY) $(ALL_LIBS) -o $@)
 
 $(FUZZERS): %: %.o $(LIBRARY)
-	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer $< $(LIBRARY) $(ALL_LIBS) -o $@
+	$(call say,LD,$@,$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer $< $(LIBRARY) $(ALL_LIBS) -o $@)
 
 .PHONY: tests-built fuzzers-built objects
 tests-built: $(UNIT_TESTS)
