@@ -22,7 +22,8 @@ void err_clear(struct err *err)
     memset(err, 0, sizeof *err);
 }
 
-static void fill(struct err *err, enum err_code code, const char *format, va_list args)
+static void PRINTF_LIKE(3, 0)
+    fill(struct err *err, enum err_code code, const char *format, va_list args)
 {
     err_clear(err);
     err->code = code;
