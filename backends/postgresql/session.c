@@ -4,11 +4,12 @@
  * type left to the server, so that char(n) columns keep their index. Where a statement needs
  * another type it says so: `?::int`.
  *
- * cancel shuts the socket down: PQcancel would open a connection of its own and wait for it, and
- * a cancelled session is closed anyway. The server notices at its next answer; the restart before
- * the next trial ends what still runs.
+ * cancel asks the server on a connection of its own (libpq knows no other way, and before 17 only
+ * one that waits), so a detached thread does the asking; the session's socket is shut at once. A
+ * session that is closed in the middle of a call is cancelled first: the server would go on.
  */
 #include <endian.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,8 @@ enum {
     PARAM_LIMIT = 64,
     COLUMN_LIMIT = 128,
     NAME_BYTES = 8,
-    MEMORY_LIMIT_BYTES = 64 * 1024 * 1024
+    MEMORY_LIMIT_BYTES = 64 * 1024 * 1024,
+    CANCEL_STACK_BYTES = 256 * 1024
 };
 enum { OID_UNKNOWN = 0, OID_INT8 = 20, OID_FLOAT8 = 701 };
 
@@ -72,18 +74,6 @@ static bool pg_open(const struct session_spec *spec, int64_t deadline, struct se
     pg->arena = arena;
     *out = &pg->base;
     return true;
-}
-
-static void pg_close(struct session *session)
-{
-    if (session == NULL) {
-        return;
-    }
-    struct pg_session *pg = pg_of(session);
-    forget_results(pg);
-    PQfinish(pg->conn);
-    struct arena arena = pg->arena;
-    arena_close(&arena);
 }
 
 /* ---- calls ---- */
@@ -409,12 +399,56 @@ static int pg_socket(struct session *session)
     return PQsocket(pg_of(session)->conn);
 }
 
+static void *ask_to_cancel(void *context)
+{
+    char ignored[256];
+    PGcancel *request = context;
+    PQcancel(request, ignored, sizeof ignored);
+    PQfreeCancel(request);
+    return NULL;
+}
+
+static void cancel_call(const struct pg_session *pg)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    PGcancel *request = PQgetCancel(pg->conn);
+    if (request == NULL) {
+        return;
+    }
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, CANCEL_STACK_BYTES);
+    if (pthread_create(&thread, &attributes, ask_to_cancel, request) != 0) {
+        PQfreeCancel(request);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+/* Leaves the fields of the session alone, for another thread may be pumping it. */
 static void pg_cancel(struct session *session)
 {
-    int descriptor = PQsocket(pg_of(session)->conn);
+    const struct pg_session *pg = pg_of(session);
+    int descriptor = PQsocket(pg->conn);
+    cancel_call(pg);
     if (descriptor >= 0) {
         shutdown(descriptor, SHUT_RDWR);
     }
+}
+
+static void pg_close(struct session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    struct pg_session *pg = pg_of(session);
+    if (pg->is_busy) {
+        cancel_call(pg);
+    }
+    forget_results(pg);
+    PQfinish(pg->conn);
+    struct arena arena = pg->arena;
+    arena_close(&arena);
 }
 
 const struct session_driver postgresql_session = {

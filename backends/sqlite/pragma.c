@@ -155,6 +155,11 @@ bool pragma_read(sqlite3 *db, const struct knob *knob, struct arena *arena, stru
     if (!pragma_ask(db, sql, answer, sizeof answer, out_known, err)) {
         return err_while(err, "reading %s", row->name);
     }
+    /* Before its file is opened SQLite has no answer here, which means none is mapped. */
+    if (!*out_known && strcmp(row->name, "mmap_size") == 0) {
+        *out_known = true;
+        snprintf(answer, sizeof answer, "0");
+    }
     return !*out_known || read_answer(db, knob, answer, arena, out, err);
 }
 

@@ -1,0 +1,289 @@
+/*
+ * The servers that the conformance tests of backends run over: for every entry of `backends` a
+ * real one, or a reason why not. SQLite gets a file of its own; PostgreSQL is the private server
+ * that tests/support/postgresql.sh made, by DBSWEEP_TEST_PG_*. A new backend gets a line in
+ * subject_describe.
+ */
+#ifndef TESTS_SUPPORT_BACKEND_SUBJECTS_H
+#define TESTS_SUPPORT_BACKEND_SUBJECTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "backends/backend.h"
+#include "knobs/catalogue.h"
+#include "sweeper/base/stop.h"
+#include "sweeper/base/text.h"
+
+#define SUBJECT_LIMIT 16
+#define SUBJECT_TEST_LIMIT 256
+#define SUBJECT_KNOB_LIMIT 8
+#define DEADLINE clock_deadline_ms(60000)
+
+/* A knob and two values that differ from each other and from the default. */
+struct subject_knob {
+    const char *name;
+    const char *first;
+    const char *second;
+    enum source_kind source; /* of a value that was set */
+};
+
+struct subject {
+    const struct backend *backend;
+    const char *absent; /* why it cannot be tested; NULL: it can */
+    struct target_spec spec;
+    const struct subject_knob *knobs;
+    size_t knob_count;
+    struct host *host;
+    struct server server;
+    struct arena arena;
+    struct err err;
+    char directory[64];                          /* of the test's own */
+    const struct knob *rows[SUBJECT_KNOB_LIMIT]; /* as completed by the probe */
+    struct reading found[SUBJECT_KNOB_LIMIT];
+    struct bytes config; /* as found, where there is a file */
+    struct host_file config_file;
+};
+
+static struct subject subjects[SUBJECT_LIMIT];
+static char subject_names[SUBJECT_TEST_LIMIT][96]; /* cmocka prints them after all is closed */
+
+static inline void subject_must(struct subject *subject, bool ok, const char *what, int line)
+{
+    char text[1500];
+    if (ok)
+        return;
+    err_format(&subject->err, text, sizeof text);
+    fail_msg("line %d: %s: %s", line, what, text);
+}
+/* A call that must succeed; its error is shown where it does not. */
+#define MUST(call) subject_must(subject, (call), #call, __LINE__)
+/* A call that must fail with this code. */
+#define MUST_FAIL(call, code_)                                                                     \
+    do {                                                                                           \
+        err_clear(&subject->err);                                                                  \
+        assert_false(call);                                                                        \
+        if (subject->err.code != (code_))                                                          \
+            fail_msg("line %d: %s: %s: %s", __LINE__, #call, err_code_name(subject->err.code),     \
+                     subject->err.text);                                                           \
+    } while (0)
+
+static inline const char *subject_environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static inline void subject_describe(struct subject *subject)
+{
+    static const struct subject_knob sqlite_knobs[] = {
+        {"page_size", "8192", "1024", SOURCE_DATA},
+        {"auto_vacuum", "full", "incremental", SOURCE_DATA},
+        {"journal_mode", "wal", "truncate", SOURCE_DATA},
+        {"cache_size", "64M", "-4000", SOURCE_SESSION},
+        {"synchronous", "OFF", "EXTRA", SOURCE_SESSION},
+        {"mmap_size", "1M", "64M", SOURCE_SESSION},
+        {"cache_spill", "off", "off", SOURCE_SESSION},
+        {"wal_autocheckpoint", "10", "100", SOURCE_SESSION}};
+    static const struct subject_knob postgresql_knobs[] = {
+        {"shared_buffers", "32MB", "48M", SOURCE_CONFIG},
+        {"work_mem", "1MB", "65kB", SOURCE_CONFIG},
+        {"checkpoint_timeout", "90s", "20min", SOURCE_CONFIG},
+        {"random_page_cost", "1.1", "2.5", SOURCE_CONFIG},
+        {"synchronous_commit", "off", "local", SOURCE_CONFIG},
+        {"wal_buffers", "1MB", "64kB", SOURCE_CONFIG},
+        {"vacuum_cost_delay", "1.5ms", "250us", SOURCE_CONFIG},
+        {"enable_seqscan", "off", "false", SOURCE_CONFIG}};
+    const char *name = subject->backend->name;
+    if (strcmp(name, "sqlite") == 0) {
+        char path[96];
+        snprintf(path, sizeof path, "%s/bench.db", subject->directory);
+        subject->spec.connect = arena_strdup(&subject->arena, path);
+        subject->knobs = sqlite_knobs;
+        subject->knob_count = COUNT_OF(sqlite_knobs);
+    } else if (strcmp(name, "postgresql") == 0) {
+        subject->spec.connect = subject_environment("DBSWEEP_TEST_PG_CONNECT");
+        subject->knobs = postgresql_knobs;
+        subject->knob_count = COUNT_OF(postgresql_knobs);
+        subject->absent =
+            subject->spec.connect == NULL ? "DBSWEEP_TEST_PG_CONNECT is not set" : NULL;
+    } else {
+        subject->absent = "no server of this kind is here";
+    }
+}
+
+static inline void subject_open_server(struct subject *subject)
+{
+    subject->server = (struct server){.backend = subject->backend,
+                                      .host = subject->host,
+                                      .spec = &subject->spec,
+                                      .arena = &subject->arena};
+    MUST(subject->backend->open(&subject->server, &subject->err));
+}
+
+static inline void subject_probe(struct subject *subject)
+{
+    size_t count = 0;
+    const struct knob *catalogue = catalogue_knobs(subject->backend->system, &count);
+    const struct knob *asked[SUBJECT_KNOB_LIMIT];
+    for (size_t i = 0; i < subject->knob_count; i++) {
+        asked[i] = knob_find(catalogue, count, subject->knobs[i].name);
+        assert_non_null(asked[i]);
+    }
+    MUST(subject->backend->probe(&subject->server, asked, subject->knob_count, DEADLINE,
+                                 &subject->arena, subject->rows, subject->found, &subject->err));
+}
+
+static inline int subject_setup(void **state)
+{
+    struct subject *subject = *state;
+    if (subject->absent != NULL) {
+        printf("# %s: %s\n", subject->backend->name, subject->absent);
+        skip();
+    }
+    if (subject->server.state == NULL) {
+        MUST(host_open(NULL, DEADLINE, &subject->host, &subject->err));
+        subject_open_server(subject);
+    }
+    err_clear(&subject->err);
+    return 0;
+}
+
+/* The server runs, its baseline in place. */
+static inline void subject_ready(struct subject *subject)
+{
+    int64_t deadline = DEADLINE;
+    bool is_ready = false;
+    const char *why = "";
+    while (!is_ready) {
+        MUST(subject->backend->ready(&subject->server, deadline, &is_ready, &why, &subject->err));
+        if (!is_ready && clock_passed(deadline))
+            fail_msg("not ready: %s", why);
+        if (!is_ready)
+            clock_sleep_until(clock_now_ns() + 20 * NS_PER_MS);
+    }
+}
+
+static inline void subject_restart(struct subject *subject)
+{
+    MUST(subject->backend->stop(&subject->server, DEADLINE, &subject->err));
+    MUST(subject->backend->start(&subject->server, DEADLINE, &subject->err));
+    subject_ready(subject);
+}
+
+/* The settings in place while the server is down, from the baseline as probed. */
+static inline void subject_apply(struct subject *subject, const struct setting *settings)
+{
+    const struct backend *backend = subject->backend;
+    struct value baseline[SUBJECT_KNOB_LIMIT];
+    struct bytes rendered;
+    if (backend->render == NULL) {
+        for (size_t i = 0; i < subject->knob_count; i++)
+            baseline[i] = subject->found[i].value;
+        MUST(backend->apply(&subject->server, settings, baseline, subject->knob_count, DEADLINE,
+                            &subject->err));
+        return;
+    }
+    MUST(backend->render(&subject->server, subject->config, settings, subject->knob_count,
+                         &subject->arena, &rendered, &subject->err));
+    MUST(host_put(subject->host, subject->server.facts.config_path, rendered, &subject->config_file,
+                  false, DEADLINE, &subject->err));
+}
+
+static inline void subject_keep_config(struct subject *subject)
+{
+    if (subject->backend->render != NULL) {
+        MUST(host_get(subject->host, subject->server.facts.config_path, DEADLINE, &subject->arena,
+                      &subject->config, &subject->config_file, &subject->err));
+    }
+}
+
+/* Runs a constant script with arguments $1... as the tests' user; its output. */
+static inline const char *subject_says(struct subject *subject, const char *script,
+                                       const char *first, const char *second)
+{
+    struct host_result result;
+    const char *const argv[] = {"/bin/sh", "-c", script, "test", first, second, NULL};
+    const struct host_command command = {.argv = argv, .deadline = DEADLINE};
+    MUST(host_run_ok(subject->host, &command, &subject->arena, &result, &subject->err));
+    return result.output;
+}
+
+static inline void subject_sql(struct subject *subject, const char *sql)
+{
+    struct session *session = NULL;
+    const struct session_spec spec = {.connect = subject->spec.connect, .application = "test"};
+    MUST(subject->backend->session->open(&spec, DEADLINE, &session, &subject->err));
+    MUST(session_execute(session, sql, NULL, NULL, DEADLINE, &subject->err));
+    subject->backend->session->close(session);
+}
+
+static inline const char *subject_value(struct subject *subject, const char *sql)
+{
+    struct session *session = NULL;
+    const char *value = NULL;
+    const struct session_spec spec = {.connect = subject->spec.connect, .application = "test"};
+    MUST(subject->backend->session->open(&spec, DEADLINE, &session, &subject->err));
+    MUST(session_value(session, sql, DEADLINE, &subject->arena, &value, &subject->err));
+    subject->backend->session->close(session);
+    return value != NULL ? value : "NULL";
+}
+
+static inline int subjects_open(void **state)
+{
+    (void)state;
+    stop_install();
+    backends_check();
+    return 0;
+}
+
+static inline int subjects_close(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < backend_count; i++) {
+        struct subject *subject = &subjects[i];
+        if (subject->server.state != NULL)
+            subject->backend->close(&subject->server);
+        host_close(subject->host);
+        char command[128];
+        snprintf(command, sizeof command, "rm -rf '%s'", subject->directory);
+        if (system(command) != 0)
+            return 1;
+        arena_close(&subject->arena);
+    }
+    return 0;
+}
+
+/* Every test for every backend, named "sqlite: round trip". Returns the count. */
+static inline size_t subjects_list(const struct CMUnitTest *tests, size_t count,
+                                   struct CMUnitTest out[SUBJECT_TEST_LIMIT])
+{
+    size_t used = 0;
+    assert_true(backend_count <= SUBJECT_LIMIT);
+    for (size_t i = 0; i < backend_count; i++) {
+        struct subject *subject = &subjects[i];
+        subject->backend = backends[i];
+        arena_open(&subject->arena, (size_t)256 << 20);
+        snprintf(subject->directory, sizeof subject->directory, "/tmp/dbsweep-back.XXXXXX");
+        assert_non_null(mkdtemp(subject->directory));
+        subject_describe(subject);
+        for (size_t j = 0; j < count && used < SUBJECT_TEST_LIMIT; j++) {
+            out[used] = tests[j];
+            snprintf(subject_names[used], sizeof subject_names[used], "%s: %s", backends[i]->name,
+                     tests[j].name);
+            out[used].name = subject_names[used];
+            out[used].setup_func = subject_setup;
+            out[used].initial_state = subject;
+            used++;
+        }
+    }
+    return used;
+}
+
+#endif
