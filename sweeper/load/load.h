@@ -7,6 +7,7 @@
  *     spec  ->                       connects, prepares          (workload_spec, session_spec)
  *           <- ready                 every client connected, or error
  *     go    ->                       drives
+ *           <- measuring             the warm-up is over
  *           <- second*               one a second: phase, throughput, p99
  *           <- result | error        and ends
  */
@@ -29,15 +30,15 @@ struct load_metric_spec {
 struct workload_spec {
     const char *kind; /* "oltp", "command" */
     int64_t clients;
-    int64_t threads; /* event-loop threads of the worker; 0: one per CPU, at most clients */
+    int64_t threads;   /* event-loop threads of the worker; 0: one per CPU, at most clients */
     double rate_per_s; /* 0: closed loop */
     int64_t warm_up_ms;
     int64_t measure_ms;
-    int64_t drain_ms; /* how long unfinished transactions may take after the window */
+    int64_t drain_ms;           /* how long unfinished transactions may take after the window */
     int64_t prepare_timeout_ms; /* prepare, reset, check and cleanup */
     int64_t seed;
     double error_budget_pct; /* failed transactions above this share fail the trial */
-    const char *reset; /* "none" "reload" "snapshot" "command" "default" */
+    const char *reset;       /* "none" "reload" "snapshot" "command" "default" */
     const char *const *reset_command;
     /* oltp */
     const char *mix; /* read_only read_write write_only point_select update_index
@@ -51,7 +52,7 @@ struct workload_spec {
     /* command */
     const char *const *command; /* argv; "{clients}", "{measure_s}", "{warm_up_s}", "{seed}" and any
                                    other workload key in braces are replaced */
-    const char *preset; /* "sysbench" "pgbench" "time" "none" */
+    const char *preset;         /* "sysbench" "pgbench" "time" "none" */
     struct load_metric_spec *metrics;
     size_t metric_count;
     const char *const *expect; /* lines (regular expressions) that must stand in the output */
@@ -70,9 +71,10 @@ struct load_job {
 enum load_frame {
     LOAD_FRAME_HELLO = 1, /* version string, both ways first */
     LOAD_FRAME_JOB,
-    LOAD_FRAME_READY,     /* u32 clients connected */
+    LOAD_FRAME_READY, /* u32 clients connected */
     LOAD_FRAME_GO,
     LOAD_FRAME_SECOND,    /* struct load_second */
+    LOAD_FRAME_MEASURING, /* empty: the warm-up is over */
     LOAD_FRAME_PROGRESS,  /* string: "loading sbtest1: 40 %" */
     LOAD_FRAME_RESULT,    /* struct load_result */
     LOAD_FRAME_ERROR      /* struct err */
@@ -98,8 +100,8 @@ struct load_statement {
 
 struct load_transaction {
     const char *name;
-    uint64_t error_count; /* ended in an error that was not retried away */
-    uint64_t retry_count; /* tries beyond the first */
+    uint64_t error_count;      /* ended in an error that was not retried away */
+    uint64_t retry_count;      /* tries beyond the first */
     struct histogram *latency; /* spans all tries; completions inside the window only */
 };
 
@@ -133,8 +135,8 @@ struct load_result {
     double p99_lag_ms;           /* scheduling lag of the worker's clock thread */
     struct load_metric *metrics; /* of command workloads, else throughput_per_s etc. */
     size_t metric_count;
-    const char *output;          /* of a command, tail; else "" */
-    const char *distribution;    /* as driven */
+    const char *output;       /* of a command, tail; else "" */
+    const char *distribution; /* as driven */
 };
 
 /* Encoders for the frames (sweeper/load/frames.c); a decoder treats its bytes as hostile and
@@ -171,17 +173,17 @@ bool load_worker_ready(struct load_worker *worker, int64_t deadline,
  * A stop request ends it with err `stopped`. */
 bool load_worker_go(struct load_worker *worker, int64_t deadline,
                     const struct load_progress *progress, struct err *err) MUST_USE;
-/* Says go if nobody has, and waits for the result until the deadline; a stop request (stop.h) ends it with err
- * `stopped`. `out` may be NULL for operations without a result. */
+/* Says go if nobody has, and waits for the result until the deadline; a stop request (stop.h) ends
+ * it with err `stopped`. `out` may be NULL for operations without a result. */
 bool load_worker_finish(struct load_worker *worker, int64_t deadline,
                         const struct load_progress *progress, struct arena *arena,
                         struct load_result *out, struct err *err) MUST_USE;
 /* Ends the worker's process group if it still lives. NULL is fine. */
 void load_worker_close(struct load_worker *worker);
 /* open, ready, go, result, close in one: prepare, reset, check, cleanup and simple drives. */
-bool load_run(struct host *host, const char *program, const struct load_job *job,
-              int64_t deadline, const struct load_progress *progress, struct arena *arena,
-              struct load_result *out, struct err *err) MUST_USE;
+bool load_run(struct host *host, const char *program, const struct load_job *job, int64_t deadline,
+              const struct load_progress *progress, struct arena *arena, struct load_result *out,
+              struct err *err) MUST_USE;
 
 /* How long a drive may take in all before its parent ends it: connect + warm-up + measure + drain
  * + margin, in milliseconds. */

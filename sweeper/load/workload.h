@@ -71,6 +71,14 @@ struct workload {
      * inputs: inputs are drawn at step 0 of the first try and kept in state. */
     bool (*step)(struct client *client, bool is_retry, struct call *out, struct err *err);
 
+    /* NULL, or: true when the workload knows that the failed transaction may simply be tried again,
+     * beyond what the session says. */
+    bool (*retries)(const struct err *err);
+    /* NULL, or: called once with a session of its own before clients connect: are the data there,
+     * and they will no longer be as loaded. */
+    bool (*begin_drive)(const struct load_job *job, const void *plan, struct session *session,
+                        int64_t deadline, struct err *err);
+
     /* Set-up, in the worker, with one session. All touch only marked objects. */
     bool (*prepare)(const struct load_job *job, const void *plan, struct session *session,
                     int64_t deadline, void (*note)(void *, const char *), void *context,

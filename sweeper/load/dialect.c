@@ -1,0 +1,69 @@
+/*
+ * The table of dialects.
+ */
+#include "sweeper/load/dialect.h"
+
+#include <string.h>
+
+static const struct dialect_row rows[] = {
+    {.dialect = DIALECT_POSTGRESQL,
+     .serial_key = "serial primary key",
+     .create_table = "create table {table} ({columns})",
+     .comment_table = "comment on table {table} is '{text}'",
+     .look_up = "select c.relkind::text, coalesce(obj_description(c.oid, 'pg_class'), '') "
+                "from pg_class c where c.oid = to_regclass('{table}')",
+     .refresh = "analyze {table}",
+     .serial_next = "select setval(pg_get_serial_sequence('{table}', 'id'), max(id)) from {table}"},
+    {.dialect = DIALECT_MYSQL,
+     .serial_key = "integer not null auto_increment primary key",
+     .create_table = "create table {table} ({columns}) comment = '{text}'",
+     .look_up = "select table_type, table_comment from information_schema.tables "
+                "where table_schema = database() and table_name = '{table}'",
+     .refresh = "analyze table {table}"},
+    {.dialect = DIALECT_SQLITE,
+     .serial_key = "integer primary key",
+     .create_table = "create table {table} ({columns} /* {text} */)",
+     .look_up = "select type, sql from sqlite_schema where lower(name) = lower('{table}')",
+     .refresh = "analyze {table}"},
+    {.dialect = DIALECT_OTHER,
+     .serial_key = "integer not null primary key",
+     .create_table = "create table {table} ({columns})",
+     .look_up = NULL,
+     .refresh = NULL},
+};
+
+const struct dialect_row *dialect_of(enum dialect dialect)
+{
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        if (rows[i].dialect == dialect) {
+            return &rows[i];
+        }
+    }
+    return &rows[COUNT_OF(rows) - 1];
+}
+
+void dialect_sql(char *out, size_t size, const char *pattern, const char *table,
+                 const char *columns, const char *text)
+{
+    const char *const names[] = {"{table}", "{columns}", "{text}"};
+    const char *const values[] = {table, columns, text};
+    size_t at = 0;
+    while (*pattern != '\0' && at < size - 1) {
+        const char *value = NULL;
+        for (size_t i = 0; i < COUNT_OF(names) && value == NULL; i++) {
+            if (strncmp(pattern, names[i], strlen(names[i])) == 0) {
+                value = values[i];
+                pattern += strlen(names[i]);
+            }
+        }
+        if (value == NULL) {
+            out[at++] = *pattern++;
+            continue;
+        }
+        size_t length = strlen(value);
+        length = length < size - 1 - at ? length : size - 1 - at;
+        memcpy(out + at, value, length);
+        at += length;
+    }
+    out[at] = '\0';
+}

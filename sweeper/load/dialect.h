@@ -1,0 +1,28 @@
+/*
+ * Where the SQL of the systems differs: one small table, nothing of it elsewhere.
+ */
+#ifndef SWEEPER_LOAD_DIALECT_H
+#define SWEEPER_LOAD_DIALECT_H
+
+#include "backends/session.h"
+
+struct dialect_row {
+    enum dialect dialect;
+    const char *serial_key; /* column type of an integer key that numbers itself */
+    /* Patterns for dialect_sql. The mark ({text}) is kept in the table itself, so that it goes when
+     * the table goes. */
+    const char *create_table;
+    const char *comment_table; /* sets the mark afterwards; NULL: create_table did */
+    const char *look_up;       /* one row (kind, mark) if {table}, or a view of that name, exists */
+    const char *refresh;       /* statistics of {table}; NULL: none */
+    const char *serial_next;   /* lets the key go on after the last id; NULL: not needed */
+};
+
+const struct dialect_row *dialect_of(enum dialect dialect);
+
+/* Puts {table}, {columns} and {text} into a pattern. The parts come from code and numbers, never
+ * from outside. Cut at size, always terminated. */
+void dialect_sql(char *out, size_t size, const char *pattern, const char *table,
+                 const char *columns, const char *text);
+
+#endif

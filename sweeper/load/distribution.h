@@ -1,0 +1,30 @@
+/*
+ * Which rows are drawn: sysbench's distributions over 1 … n.
+ */
+#ifndef SWEEPER_LOAD_DISTRIBUTION_H
+#define SWEEPER_LOAD_DISTRIBUTION_H
+
+#include "sweeper/load/workload.h"
+
+enum distribution_kind {
+    DISTRIBUTION_UNIFORM,
+    DISTRIBUTION_GAUSSIAN, /* mean of 12 uniform draws */
+    DISTRIBUTION_PARETO,   /* h = 0.2 */
+    DISTRIBUTION_ZIPFIAN,  /* exponent 0.8, rejection-inversion */
+    DISTRIBUTION_SPECIAL   /* 1.0's default: 75 % of draws in the central 1 % */
+};
+
+struct distribution {
+    enum distribution_kind kind;
+    int64_t count;
+    /* zipfian, after Hörmann and Derflinger */
+    double h_first;
+    double h_last;
+    double shortcut;
+};
+
+bool distribution_open(const char *name, int64_t count, struct distribution *out) MUST_USE;
+/* 1 … count */
+int64_t distribution_draw(const struct distribution *distribution, struct random *random);
+
+#endif

@@ -1,0 +1,135 @@
+/*
+ * Marks on tables, and notes about what was loaded.
+ */
+#include "sweeper/load/mark.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "sweeper/load/dialect.h"
+
+enum { SQL_BYTES = 2048 };
+
+struct found {
+    bool exists;
+    bool is_marked;
+};
+
+static bool holds_mark(const struct bytes *column)
+{
+    return column->data != NULL &&
+           memmem(column->data, column->size, MARK_TEXT, strlen(MARK_TEXT)) != NULL;
+}
+
+static bool see_table(void *context, const struct row *row)
+{
+    struct found *found = context;
+    found->exists = true;
+    found->is_marked = row->column_count > 1 && holds_mark(&row->columns[1]);
+    return false;
+}
+
+bool mark_look_up(struct session *session, const char *table, int64_t deadline,
+                  enum mark_state *out, struct err *err)
+{
+    const struct dialect_row *dialect = dialect_of(session->driver->dialect);
+    char sql[SQL_BYTES];
+    struct found found = {0};
+    if (dialect->look_up == NULL) {
+        return err_set(err, ERR_CODE_unsupported, "this database cannot say whose a table is");
+    }
+    dialect_sql(sql, sizeof sql, dialect->look_up, table, "", "");
+    if (!session_execute(session, sql, see_table, &found, deadline, err)) {
+        return err_while(err, "looking for table %s", table);
+    }
+    *out = !found.exists ? MARK_ABSENT : found.is_marked ? MARK_OURS : MARK_FOREIGN;
+    return true;
+}
+
+bool mark_check(struct session *session, const char *table, int64_t deadline, struct err *err)
+{
+    enum mark_state state = MARK_ABSENT;
+    if (!mark_look_up(session, table, deadline, &state, err)) {
+        return false;
+    }
+    if (state == MARK_FOREIGN) {
+        err_set(err, ERR_CODE_foreign_data, "a table or view %s exists that dbsweep did not make",
+                table);
+        return err_hint(err, "use a database of its own for the workload: nothing was touched");
+    }
+    return true;
+}
+
+bool mark_create(struct session *session, const char *table, const char *columns, int64_t deadline,
+                 struct err *err)
+{
+    const struct dialect_row *dialect = dialect_of(session->driver->dialect);
+    char sql[SQL_BYTES];
+    dialect_sql(sql, sizeof sql, dialect->create_table, table, columns, MARK_TEXT);
+    if (!session_execute(session, sql, NULL, NULL, deadline, err)) {
+        return err_while(err, "creating table %s", table);
+    }
+    if (dialect->comment_table == NULL) {
+        return true;
+    }
+    dialect_sql(sql, sizeof sql, dialect->comment_table, table, "", MARK_TEXT);
+    return session_execute(session, sql, NULL, NULL, deadline, err) ||
+           err_while(err, "marking table %s", table);
+}
+
+bool mark_drop(struct session *session, const char *table, int64_t deadline, struct err *err)
+{
+    enum mark_state state = MARK_ABSENT;
+    char sql[SQL_BYTES];
+    if (!mark_check(session, table, deadline, err) ||
+        !mark_look_up(session, table, deadline, &state, err)) {
+        return false;
+    }
+    if (state == MARK_ABSENT) {
+        return true;
+    }
+    snprintf(sql, sizeof sql, "drop table %s", table);
+    return session_execute(session, sql, NULL, NULL, deadline, err) ||
+           err_while(err, "dropping table %s", table);
+}
+
+bool mark_get(struct session *session, const char *name, int64_t deadline, struct arena *arena,
+              const char **out, struct err *err)
+{
+    enum mark_state state = MARK_ABSENT;
+    char sql[SQL_BYTES];
+    *out = NULL;
+    if (!mark_check(session, MARK_META, deadline, err) ||
+        !mark_look_up(session, MARK_META, deadline, &state, err)) {
+        return false;
+    }
+    if (state == MARK_ABSENT) {
+        return true;
+    }
+    snprintf(sql, sizeof sql, "select value from %s where name = '%s'", MARK_META, name);
+    return session_value(session, sql, deadline, arena, out, err) ||
+           err_while(err, "reading %s", MARK_META);
+}
+
+bool mark_set(struct session *session, const char *name, const char *value, int64_t deadline,
+              struct err *err)
+{
+    enum mark_state state = MARK_ABSENT;
+    char sql[SQL_BYTES];
+    if (!mark_check(session, MARK_META, deadline, err) ||
+        !mark_look_up(session, MARK_META, deadline, &state, err) ||
+        (state == MARK_ABSENT &&
+         !mark_create(session, MARK_META,
+                      "name varchar(64) not null primary key, value varchar(400) not null",
+                      deadline, err))) {
+        return false;
+    }
+    snprintf(sql, sizeof sql, "delete from %s where name = '%s'", MARK_META, name);
+    if (!session_execute(session, sql, NULL, NULL, deadline, err)) {
+        return err_while(err, "writing %s", MARK_META);
+    }
+    snprintf(sql, sizeof sql, "insert into %s (name, value) values ('%s', '%s')", MARK_META, name,
+             value);
+    return session_execute(session, sql, NULL, NULL, deadline, err) ||
+           err_while(err, "writing %s", MARK_META);
+}

@@ -1,0 +1,306 @@
+/*
+ * The parent's side of a worker: starts it, follows its frames, and ends it when its time is up or
+ * a stop is asked.
+ */
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sweeper/base/stop.h"
+#include "sweeper/load/workload.h"
+
+enum { SHORT_MS = 5000, POLL_MS = 200, ARENA_BYTES = 64 << 20 };
+
+struct load_worker {
+    struct host *host;
+    struct host_process *process;
+    struct arena arena;
+    struct wire_inbox inbox;
+    bool is_drive;
+    bool is_ready;
+    bool is_go;
+    bool is_over; /* result or error came */
+};
+
+static bool send_frame(struct load_worker *worker, enum load_frame kind, struct text *payload,
+                       struct err *err)
+{
+    struct text frame;
+    const char *data = text_done(payload);
+    if (data == NULL) {
+        return err_memory(err);
+    }
+    text_open(&frame, &worker->arena);
+    wire_put_u32(&frame, (uint32_t)payload->size);
+    wire_put_u8(&frame, (uint8_t)kind);
+    text_add_bytes(&frame, data, payload->size);
+    const char *bytes = text_done(&frame);
+    if (bytes == NULL) {
+        return err_memory(err);
+    }
+    return worker->host->driver->write(worker->process,
+                                       (struct bytes){.data = bytes, .size = frame.size},
+                                       clock_deadline_ms(SHORT_MS), err);
+}
+
+static bool died(struct load_worker *worker, struct err *err)
+{
+    struct host_result result = {0};
+    struct err ended;
+    err_clear(&ended);
+    bool has_end = worker->host->driver->finish(worker->process, clock_deadline_ms(SHORT_MS),
+                                                &worker->arena, &result, &ended);
+    worker->process = NULL;
+    if (!has_end) {
+        return err_set(err, ERR_CODE_workload, "the load worker was lost: %s", ended.text);
+    }
+    const char *said = result.error_text != NULL ? result.error_text : "";
+    if (result.signal_number != 0) {
+        err_set(err, ERR_CODE_workload, "the load worker was ended by signal %d: %.300s",
+                result.signal_number, said);
+        return err_native(err, result.signal_number, "signal");
+    }
+    err_set(err, ERR_CODE_workload, "the load worker ended with status %d: %.300s",
+            result.exit_status, said);
+    return err_native(err, result.exit_status, "exit");
+}
+
+/* Waits for bytes or a stop request, whichever comes first. */
+static void wait_for_bytes(struct load_worker *worker, int64_t deadline)
+{
+    int descriptor = worker->host->driver->descriptor(worker->process);
+    struct pollfd events[2] = {{.fd = descriptor, .events = POLLIN},
+                               {.fd = stop_descriptor(), .events = POLLIN}};
+    int left = clock_left_ms(deadline);
+    if (descriptor >= 0) {
+        (void)poll(events, 2, left < 0 || left > POLL_MS ? POLL_MS : left);
+    }
+}
+
+/* One more whole frame. Errors: stopped, timeout, workload (the worker died). */
+static bool next_frame(struct load_worker *worker, int64_t deadline, uint8_t *out_kind,
+                       struct bytes *out_payload, struct err *err)
+{
+    char buffer[65536];
+    while (!wire_inbox_peek(&worker->inbox, out_kind, out_payload)) {
+        int64_t got = 0;
+        if (stop_asked() != 0) {
+            return err_set(err, ERR_CODE_stopped, "a stop was asked while the workload ran");
+        }
+        if (clock_passed(deadline)) {
+            return err_set(err, ERR_CODE_timeout,
+                           "the load worker did not answer in time and was ended");
+        }
+        wait_for_bytes(worker, deadline);
+        if (!worker->host->driver->read(worker->process, buffer, sizeof buffer,
+                                        clock_deadline_ms(0), &got, err)) {
+            return false;
+        }
+        if (got < 0) {
+            return died(worker, err);
+        }
+        if (!wire_inbox_add(&worker->inbox, buffer, (size_t)got, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool check_hello(struct load_worker *worker, struct bytes payload, struct err *err)
+{
+    struct wire wire;
+    wire_open(&wire, payload);
+    const char *theirs = wire_string(&wire, &worker->arena);
+    if (!wire.failed && strcmp(theirs, DBSWEEP_VERSION) == 0) {
+        return true;
+    }
+    err_set(err, ERR_CODE_unsupported, "the load worker on %s is version %.40s, this is %s",
+            worker->host->label, theirs, DBSWEEP_VERSION);
+    return err_hint(err, "install the same version there");
+}
+
+enum frame_answer { FRAME_WENT_BY, FRAME_READY, FRAME_MEASURE, FRAME_RESULT, FRAME_FAILED };
+
+/* Handles one frame: progress goes to the caller's functions. The payload stays in the inbox for
+ * FRAME_RESULT. */
+static enum frame_answer answer(struct load_worker *worker, uint8_t kind, struct bytes payload,
+                                const struct load_progress *progress, struct err *err)
+{
+    struct wire wire;
+    struct load_second second;
+    wire_open(&wire, payload);
+    switch (kind) {
+    case LOAD_FRAME_HELLO:
+        return check_hello(worker, payload, err) ? FRAME_WENT_BY : FRAME_FAILED;
+    case LOAD_FRAME_READY:
+        worker->is_ready = true;
+        return FRAME_READY;
+    case LOAD_FRAME_SECOND:
+        if (!load_second_decode(payload, &second)) {
+            break;
+        }
+        if (progress != NULL && progress->second != NULL) {
+            progress->second(progress->context, &second);
+        }
+        return FRAME_WENT_BY;
+    case LOAD_FRAME_MEASURING:
+        return FRAME_MEASURE;
+    case LOAD_FRAME_PROGRESS:
+        if (progress != NULL && progress->note != NULL) {
+            progress->note(progress->context, wire_string(&wire, &worker->arena));
+        }
+        return FRAME_WENT_BY;
+    case LOAD_FRAME_RESULT:
+        return FRAME_RESULT;
+    case LOAD_FRAME_ERROR:
+        wire_err(&wire, err);
+        return FRAME_FAILED;
+    default:
+        break;
+    }
+    err_set(err, ERR_CODE_workload, "the load worker sent a frame that is not understood");
+    return FRAME_FAILED;
+}
+
+/* Until a frame with one of the wanted answers came; a result frame stays in the inbox. */
+static bool follow(struct load_worker *worker, int64_t deadline,
+                   const struct load_progress *progress, enum frame_answer wanted, struct err *err)
+{
+    while (true) {
+        uint8_t kind = 0;
+        struct bytes payload = {0};
+        if (!next_frame(worker, deadline, &kind, &payload, err)) {
+            return false;
+        }
+        enum frame_answer got = answer(worker, kind, payload, progress, err);
+        if (got == FRAME_RESULT) {
+            return true;
+        }
+        wire_inbox_drop(&worker->inbox);
+        if (got == FRAME_FAILED) {
+            return false;
+        }
+        if (got == wanted) {
+            return true;
+        }
+    }
+}
+
+/* ---- public ---- */
+
+static const char *own_program(struct arena *arena)
+{
+    char path[4096];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    return size > 0 ? arena_strndup(arena, path, (size_t)size) : NULL;
+}
+
+static bool spawn(struct load_worker *worker, const char *program, const struct load_job *job,
+                  struct err *err)
+{
+    struct text hello;
+    struct text payload;
+    const char *path = program != NULL ? program : own_program(&worker->arena);
+    if (path == NULL) {
+        return err_set(err, ERR_CODE_workload, "the path of this program is not known");
+    }
+    const char *const argv[] = {path, "load", "--worker", NULL};
+    struct host_command command = {.argv = argv, .deadline = CLOCK_NEVER, .as_is = true};
+    text_open(&hello, &worker->arena);
+    text_open(&payload, &worker->arena);
+    wire_put_string(&hello, DBSWEEP_VERSION);
+    return load_job_encode(job, &payload, err) &&
+           worker->host->driver->spawn(worker->host, &command, &worker->process, err) &&
+           send_frame(worker, LOAD_FRAME_HELLO, &hello, err) &&
+           send_frame(worker, LOAD_FRAME_JOB, &payload, err);
+}
+
+bool load_worker_open(struct host *host, const char *program, const struct load_job *job,
+                      int64_t deadline, struct load_worker **out, struct err *err)
+{
+    (void)deadline;
+    struct arena arena;
+    arena_open(&arena, ARENA_BYTES);
+    struct load_worker *worker = ARENA_NEW(&arena, struct load_worker);
+    if (worker == NULL) {
+        arena_close(&arena);
+        return err_memory(err);
+    }
+    worker->host = host;
+    worker->arena = arena;
+    worker->is_drive = job->operation == LOAD_DRIVE;
+    *out = worker;
+    return spawn(worker, program, job, err) || err_while(err, "starting the load worker");
+}
+
+bool load_worker_ready(struct load_worker *worker, int64_t deadline,
+                       const struct load_progress *progress, struct err *err)
+{
+    return worker->is_ready || follow(worker, deadline, progress, FRAME_READY, err);
+}
+
+static bool say_go(struct load_worker *worker, struct err *err)
+{
+    struct text nothing;
+    if (worker->is_go || !worker->is_drive) {
+        return true;
+    }
+    worker->is_go = true;
+    text_open(&nothing, &worker->arena);
+    return send_frame(worker, LOAD_FRAME_GO, &nothing, err);
+}
+
+bool load_worker_go(struct load_worker *worker, int64_t deadline,
+                    const struct load_progress *progress, struct err *err)
+{
+    return say_go(worker, err) && follow(worker, deadline, progress, FRAME_MEASURE, err);
+}
+
+bool load_worker_finish(struct load_worker *worker, int64_t deadline,
+                        const struct load_progress *progress, struct arena *arena,
+                        struct load_result *out, struct err *err)
+{
+    uint8_t kind = 0;
+    struct bytes payload = {0};
+    if (!say_go(worker, err) || !follow(worker, deadline, progress, FRAME_RESULT, err)) {
+        return false;
+    }
+    if (!wire_inbox_peek(&worker->inbox, &kind, &payload)) {
+        return err_set(err, ERR_CODE_bug, "a result was announced and is not there");
+    }
+    bool ok = out == NULL || load_result_decode(payload, arena, out, err);
+    wire_inbox_drop(&worker->inbox);
+    worker->is_over = true;
+    return ok;
+}
+
+void load_worker_close(struct load_worker *worker)
+{
+    if (worker == NULL) {
+        return;
+    }
+    struct arena arena = worker->arena;
+    if (worker->process != NULL) {
+        struct host_result result = {0};
+        struct err err;
+        err_clear(&err);
+        /* A worker that answered ends by itself; any other has no more time. */
+        int64_t deadline = clock_deadline_ms(worker->is_over ? SHORT_MS : 0);
+        (void)worker->host->driver->finish(worker->process, deadline, &arena, &result, &err);
+    }
+    wire_inbox_close(&worker->inbox);
+    arena_close(&arena);
+}
+
+bool load_run(struct host *host, const char *program, const struct load_job *job, int64_t deadline,
+              const struct load_progress *progress, struct arena *arena, struct load_result *out,
+              struct err *err)
+{
+    struct load_worker *worker = NULL;
+    bool ok = load_worker_open(host, program, job, deadline, &worker, err) &&
+              load_worker_ready(worker, deadline, progress, err) &&
+              load_worker_finish(worker, deadline, progress, arena, out, err);
+    load_worker_close(worker);
+    return ok;
+}

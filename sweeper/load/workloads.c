@@ -1,0 +1,22 @@
+/*
+ * The one array of workloads.
+ */
+#include <string.h>
+
+#include "sweeper/load/workload.h"
+
+extern const struct workload workload_command;
+extern const struct workload workload_oltp;
+
+const struct workload *const workloads[] = {&workload_oltp, &workload_command};
+const size_t workload_count = COUNT_OF(workloads);
+
+const struct workload *workload_find(const char *kind)
+{
+    for (size_t i = 0; i < workload_count; i++) {
+        if (strcmp(workloads[i]->kind, kind) == 0) {
+            return workloads[i];
+        }
+    }
+    return NULL;
+}
