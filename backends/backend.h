@@ -153,6 +153,8 @@ struct backend {
     bool (*snapshot_drop)(struct server *server, int64_t deadline, struct err *err);
     /* Bytes of the load database's data; NULL: cannot tell. */
     bool (*data_size)(struct server *server, int64_t deadline, int64_t *out_bytes, struct err *err);
+    /* "libpq 15.18": the client library as linked. NULL: none. */
+    const char *(*library)(void);
     /* NULL: the built-in SQL workloads are refused. */
     const struct session_driver *session;
 };

@@ -29,6 +29,8 @@ bool store_open(const char *path, enum store_mode mode, struct store **out,
                 struct err *err) MUST_USE;
 void store_close(struct store *store); /* NULL is fine */
 const char *store_path(const struct store *store);
+/* "SQLite 3.40.1", as linked at run time. */
+const char *store_library_version(void);
 
 /* ---- the sweep ---- */
 struct store_swept {

@@ -102,7 +102,8 @@ static bool add_lines(const struct store_sweep *sweep, const struct setting *set
                       struct arena *arena, struct text *out, struct err *err)
 {
     const struct backend *backend = backend_find(sweep->backend);
-    struct server server = {.backend = backend, .arena = arena};
+    struct server server = {
+        .backend = backend, .arena = arena, .facts = {.config_path = "the emitted lines"}};
     struct bytes lines = {0};
     if (backend->render != NULL) {
         if (!backend->render(&server, (struct bytes){.data = "", .size = 0}, settings, count, arena,

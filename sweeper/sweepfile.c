@@ -18,6 +18,14 @@
 
 enum { FILE_LIMIT_BYTES = 4 << 20, DEPTH_LIMIT = 16 };
 
+const char *sweepfile_library_version(void)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "libconfig %d.%d.%d", LIBCONFIG_VER_MAJOR, LIBCONFIG_VER_MINOR,
+             LIBCONFIG_VER_REVISION);
+    return name;
+}
+
 bool node_err(const char *path, const struct node *node, struct err *err, const char *format, ...)
 {
     char text[512];

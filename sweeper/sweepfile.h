@@ -128,6 +128,9 @@ const struct knob *workload_knob(const char *key);
 /* Every workload setting as one JSON object. */
 bool workload_json(const struct workload_spec *workload, struct text *out) MUST_USE;
 
+/* "libconfig 1.5.0" */
+const char *sweepfile_library_version(void);
+
 /* The rows of sweepfile.def, for help, the manual and `load` options. */
 struct sweepfile_key {
     const char *section; /* "" top level, "target", "workload", ... */

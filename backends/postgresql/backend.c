@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/postgresql/conf.h"
+#include "backends/postgresql/connection.h"
 #include "backends/postgresql/postgresql.h"
 #include "backends/postgresql/server.h"
 
@@ -63,5 +64,6 @@ const struct backend postgresql_backend = {
     .rollback = pg_rollback,
     .snapshot_drop = pg_snapshot_drop,
     .data_size = pg_data_size,
+    .library = connection_library,
     .session = &postgresql_session,
 };

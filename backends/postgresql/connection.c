@@ -156,3 +156,11 @@ bool connection_open(const struct session_spec *spec, int64_t deadline, PGconn *
     *out = conn;
     return true;
 }
+
+const char *connection_library(void)
+{
+    static char name[32];
+    int version = PQlibVersion();
+    snprintf(name, sizeof name, "libpq %d.%d", version / 10000, version % 10000);
+    return name;
+}

@@ -24,4 +24,7 @@ bool connection_error(const PGconn *conn, struct err *err);
 /* The five characters of a record filled here, or "" where the server gave none. */
 const char *connection_sqlstate(const struct err *err);
 
+/* "libpq 15.18", as linked at run time. */
+const char *connection_library(void);
+
 #endif

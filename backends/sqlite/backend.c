@@ -303,6 +303,12 @@ static bool sqlite_snapshot_drop(struct server *server, int64_t deadline, struct
     return file_snapshot_drop(server->host, state_of(server)->path, deadline, err);
 }
 
+static const char *sqlite_library(void)
+{
+    static const char name[] = "SQLite " SQLITE_VERSION;
+    return name;
+}
+
 const struct backend sqlite_backend = {
     .name = "sqlite",
     .title = "SQLite",
@@ -322,5 +328,6 @@ const struct backend sqlite_backend = {
     .rollback = sqlite_rollback,
     .snapshot_drop = sqlite_snapshot_drop,
     .data_size = sqlite_data_size,
+    .library = sqlite_library,
     .session = &sqlite_session,
 };

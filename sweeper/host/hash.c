@@ -1,6 +1,7 @@
 /*
  * SHA-256 through libcrypto: the only includer of its headers.
  */
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
 
@@ -20,4 +21,9 @@ void host_sha256(struct bytes content, char out_hex[65])
         out_hex[2 * i + 1] = digits[digest[i] & 15];
     }
     out_hex[64] = '\0';
+}
+
+const char *host_library_version(void)
+{
+    return OpenSSL_version(OPENSSL_VERSION);
 }

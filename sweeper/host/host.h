@@ -151,6 +151,9 @@ bool host_run_ok(struct host *host, const struct host_command *command, struct a
  * a NUL, blanks at the end dropped, control characters as blanks. capacity > 0. */
 void host_last_words(const char *text, size_t size, char *buffer, size_t capacity);
 
+/* "OpenSSL 3.0.17 ...", as linked at run time. */
+const char *host_library_version(void);
+
 /* SHA-256 of bytes as lower-case hexadecimal. */
 void host_sha256(struct bytes content, char out_hex[65]);
 

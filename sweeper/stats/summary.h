@@ -26,4 +26,7 @@ double summary_t_two_sided(double t, double degrees);
 double summary_pooled_ln_sd(const double *const *groups, const size_t *sizes, size_t group_count,
                             double *out_degrees);
 
+/* "GSL 2.7.1", as linked at run time. */
+const char *summary_library_version(void);
+
 #endif
