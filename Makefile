@@ -84,6 +84,15 @@ $(BUILD)/%.o: %.c $(BUILD)/flags | libraries
 	@mkdir -p $(@D)
 	$(call say,CC,$@,$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@)
 
+# The schema as bytes of one C string.
+$(BUILD)/store/schema.h: store/schema.sql $(BUILD)/flags
+	@mkdir -p $(@D)
+	@{ echo 'static const char store_schema[] = {'; \
+	   od -An -v -tu1 store/schema.sql | sed -e 's/[0-9][0-9]*/&,/g'; echo '0};'; } >$@.new
+	@mv $@.new $@
+
+$(BUILD)/store/store.o: $(BUILD)/store/schema.h
+
 $(LIBRARY): $(OBJECTS)
 	@rm -f $@
 	$(call say,AR,$@,ar rcs $@ $(OBJECTS))

@@ -10,20 +10,20 @@
 #include "sweeper/base/text.h"
 
 struct rank_options {
-    int64_t sweep_id;    /* 0: the newest */
-    const char *by;      /* NULL: the sweep's own */
-    const char *better;  /* NULL: by the metric: *_ms, *_s and error_pct lower, else higher */
-    const char *under;   /* NULL: the sweep's own; "" none */
-    const char *where;   /* NULL none: "work_mem='4MB' and clients=32"; evaluated by knobs/rule */
+    int64_t sweep_id;   /* 0: the newest */
+    const char *by;     /* NULL: the sweep's own */
+    const char *better; /* NULL: by the metric: *_ms, *_s and error_pct lower, else higher */
+    const char *under;  /* NULL: the sweep's own; "" none */
+    const char *where;  /* NULL none: "work_mem='4MB' and clients=32"; evaluated by knobs/rule */
     const char *durability; /* NULL: the sweep's own */
-    const char *across;  /* NULL: the sweep's own */
-    size_t top;          /* 0: all */
+    const char *across;     /* NULL: the sweep's own */
+    size_t top;             /* 0: all */
 };
 
 struct rank_metric {
     const char *name;
     double mean;
-    double low;  /* NAN: no interval is claimed */
+    double low; /* NAN: no interval is claimed */
     double high;
     double cv_pct;
 };

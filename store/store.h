@@ -45,25 +45,25 @@ struct store_swept {
 struct store_sweep {
     int64_t sweep_id;
     const char *name;
-    const char *file_text;     /* the sweep file as run */
-    const char *plan_hash;     /* of what may not change without --fresh: target, workload, windows */
-    const char *plan_text;     /* what was hashed, line by line, so that a change can be named */
+    const char *file_text; /* the sweep file as run */
+    const char *plan_hash; /* of what may not change without --fresh: target, workload, windows */
+    const char *plan_text; /* what was hashed, line by line, so that a change can be named */
     const char *backend;
     const char *product;
     const char *version;
-    const char *target_label;  /* host and config path, or database file */
-    const char *data_directory; /* of the server; "" not known: a restore may find it down */
-    const char *log_path;       /* of the server; "" not known */
-    const char *facts_json;    /* host facts, server facts */
-    const char *labels_json;   /* {"kernel":"6.1"} */
-    const char *workload_json; /* every workload setting */
-    const char *rank_by;       /* "throughput_per_s" */
-    const char *rank_better;   /* "higher" | "lower" */
-    const char *rank_under;    /* "" none */
-    const char *rank_durability; /* "baseline" | "any" */
-    const char *rank_across;   /* "each" | "geomean" */
-    double rank_confidence;    /* 0.95 */
-    int64_t planned_trials;    /* 0 unknown; for ETA */
+    const char *target_label;        /* host and config path, or database file */
+    const char *data_directory;      /* of the server; "" not known: a restore may find it down */
+    const char *log_path;            /* of the server; "" not known */
+    const char *facts_json;          /* host facts, server facts */
+    const char *labels_json;         /* {"kernel":"6.1"} */
+    const char *workload_json;       /* every workload setting */
+    const char *rank_by;             /* "throughput_per_s" */
+    const char *rank_better;         /* "higher" | "lower" */
+    const char *rank_under;          /* "" none */
+    const char *rank_durability;     /* "baseline" | "any" */
+    const char *rank_across;         /* "each" | "geomean" */
+    double rank_confidence;          /* 0.95 */
+    int64_t planned_trials;          /* 0 unknown; for ETA */
     const struct store_swept *swept; /* not filled by store_sweep_latest */
     size_t swept_count;
 };
@@ -80,8 +80,8 @@ bool store_sweep_update(struct store *store, const struct store_sweep *sweep,
 /* One call of `dbsweep run`: a block. status: "running" "done" "stopped" "failed". */
 bool store_call_begin(struct store *store, int64_t sweep_id, int64_t *out_id,
                       struct err *err) MUST_USE;
-bool store_call_end(struct store *store, int64_t call_id, const char *status,
-                    const struct err *why, struct err *err) MUST_USE;
+bool store_call_end(struct store *store, int64_t call_id, const char *status, const struct err *why,
+                    struct err *err) MUST_USE;
 
 /* ---- the baseline ---- */
 struct store_baseline_file {
@@ -111,10 +111,10 @@ bool store_baseline_get(struct store *store, int64_t sweep_id, struct arena *are
                         struct err *err) MUST_USE;
 
 /* "About to write bytes of this hash to this path": committed before the target is touched. */
-bool store_intent_add(struct store *store, int64_t sweep_id, const char *path,
-                      const char *sha256, struct err *err) MUST_USE;
-bool store_intent_known(struct store *store, int64_t sweep_id, const char *path,
-                        const char *sha256, bool *out_known, struct err *err) MUST_USE;
+bool store_intent_add(struct store *store, int64_t sweep_id, const char *path, const char *sha256,
+                      struct err *err) MUST_USE;
+bool store_intent_known(struct store *store, int64_t sweep_id, const char *path, const char *sha256,
+                        bool *out_known, struct err *err) MUST_USE;
 /* Whether the target may be off its baseline: set before the first change, cleared after the
  * verified restore. */
 bool store_touched_set(struct store *store, int64_t sweep_id, bool touched,
@@ -155,8 +155,8 @@ struct store_trial_begin {
     int64_t condition_id;
     const char *purpose; /* "explore" "repeat" "confirm" "baseline" */
 };
-bool store_trial_begin(struct store *store, const struct store_trial_begin *trial,
-                       int64_t *out_id, struct err *err) MUST_USE;
+bool store_trial_begin(struct store *store, const struct store_trial_begin *trial, int64_t *out_id,
+                       struct err *err) MUST_USE;
 /* Committed before the stage touches anything; position counts from 0. */
 bool store_stage_begin(struct store *store, int64_t trial_id, const char *stage,
                        struct err *err) MUST_USE;
@@ -194,8 +194,8 @@ struct store_statement {
     struct bytes histogram; /* histogram_encode */
 };
 struct store_series {
-    const char *name;    /* "throughput", "p99_ms", "errors"; monitors: "cpu_user_pct" */
-    const char *group;   /* "load" | "host" | "server" */
+    const char *name;  /* "throughput", "p99_ms", "errors"; monitors: "cpu_user_pct" */
+    const char *group; /* "load" | "host" | "server" */
     double interval_s;
     const double *samples; /* NAN: gap */
     size_t count;
@@ -254,7 +254,6 @@ struct store_history {
     int64_t ended_us;
 };
 bool store_history_load(struct store *store, int64_t sweep_id, struct arena *arena,
-                        struct store_history **out, size_t *out_count,
-                        struct err *err) MUST_USE;
+                        struct store_history **out, size_t *out_count, struct err *err) MUST_USE;
 
 #endif

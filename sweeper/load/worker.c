@@ -276,7 +276,7 @@ static bool work(struct worker *worker)
     const struct workload *workload = NULL;
     const struct session_driver *sessions = NULL;
     const void *plan = NULL;
-    if (!find_parts(worker, &workload, &sessions) ||
+    if (!find_parts(worker, &workload, &sessions) || workload == NULL ||
         (workload->plan != NULL &&
          !workload->plan(&worker->job.workload,
                          sessions != NULL ? sessions->dialect : DIALECT_OTHER, &worker->arena,
