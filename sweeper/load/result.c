@@ -1,0 +1,197 @@
+/*
+ * What a result says in numbers, and what a workload's settings mean together.
+ */
+#include <math.h>
+#include <regex.h>
+#include <string.h>
+
+#include "sweeper/load/workload.h"
+
+enum { CONNECT_MS = 60000, MARGIN_MS = 30000, METRIC_LIMIT = 16, SLOT_LIMIT = 256 };
+
+bool workload_writes(const struct workload_spec *workload)
+{
+    if (strcmp(workload->kind, "command") == 0) {
+        return strcmp(workload->reset, "none") != 0 && strcmp(workload->reset, "default") != 0;
+    }
+    return strcmp(workload->mix, "read_only") != 0 && strcmp(workload->mix, "point_select") != 0;
+}
+
+int64_t load_drive_limit_ms(const struct workload_spec *workload)
+{
+    return CONNECT_MS + workload->warm_up_ms + workload->measure_ms + workload->drain_ms +
+           MARGIN_MS;
+}
+
+const char *workload_nearest_kind(const char *name)
+{
+    const char *names[8];
+    size_t count = workload_count < COUNT_OF(names) ? workload_count : COUNT_OF(names);
+    for (size_t i = 0; i < count; i++) {
+        names[i] = workloads[i]->kind;
+    }
+    return text_nearest(name, names, count);
+}
+
+bool workload_kind_exists(const char *name)
+{
+    return workload_find(name) != NULL;
+}
+
+/* ---- metrics ---- */
+
+struct metric_list {
+    struct load_metric *rows;
+    size_t count;
+};
+
+static void add_metric(struct metric_list *list, const char *name, double value, const char *better)
+{
+    if (isfinite(value)) {
+        list->rows[list->count++] =
+            (struct load_metric){.name = name, .value = value, .better = better};
+    }
+}
+
+static void add_latencies(struct metric_list *list, const struct histogram *all)
+{
+    static const struct {
+        const char *name;
+        double pct;
+    } rows[] = {{"p50_ms", 50}, {"p95_ms", 95}, {"p99_ms", 99}, {"p999_ms", 99.9}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        add_metric(list, rows[i].name, histogram_percentile_ns(all, rows[i].pct) / 1e6, "lower");
+    }
+    add_metric(list, "max_ms", (double)all->max_ns / 1e6, "lower");
+    add_metric(list, "mean_ms", histogram_mean_ns(all) / 1e6, "lower");
+}
+
+/* Percentiles come from the merged histogram of all transactions; they are never averaged. */
+static bool add_driven(const struct load_result *result, struct arena *arena,
+                       struct metric_list *list)
+{
+    struct histogram *all = ARENA_NEW(arena, struct histogram);
+    double seconds = (double)result->measured_ns / 1e9;
+    uint64_t failed = 0;
+    uint64_t statements = 0;
+    if (all == NULL) {
+        return false;
+    }
+    histogram_clear(all);
+    for (size_t i = 0; i < result->transaction_count; i++) {
+        histogram_merge(all, result->transactions[i].latency);
+        failed += result->transactions[i].error_count;
+    }
+    for (size_t i = 0; i < result->statement_count; i++) {
+        statements += result->statements[i].latency->count;
+    }
+    if (all->count == 0 || seconds <= 0) {
+        return true;
+    }
+    add_metric(list, "throughput_per_s", (double)all->count / seconds, "higher");
+    add_latencies(list, all);
+    add_metric(list, "tpm", 60 * (double)all->count / seconds, "higher");
+    add_metric(list, "spm", 60 * (double)statements / seconds, "higher");
+    add_metric(list, "error_pct", 100 * (double)failed / (double)(all->count + failed), "lower");
+    return true;
+}
+
+bool load_result_metrics(const struct load_result *result, struct arena *arena,
+                         struct load_metric **out, size_t *out_count, struct err *err)
+{
+    struct metric_list list = {
+        .rows = ARENA_ARRAY(arena, struct load_metric, METRIC_LIMIT + result->metric_count)};
+    if (list.rows == NULL || !add_driven(result, arena, &list)) {
+        return err_memory(err);
+    }
+    bool has_elapsed = false;
+    for (size_t i = 0; i < result->metric_count; i++) {
+        add_metric(&list, result->metrics[i].name, result->metrics[i].value,
+                   result->metrics[i].better);
+        has_elapsed = has_elapsed || strcmp(result->metrics[i].name, "elapsed_s") == 0;
+    }
+    if (!has_elapsed) {
+        add_metric(&list, "elapsed_s", (double)result->measured_ns / 1e9, "lower");
+    }
+    *out = list.rows;
+    *out_count = list.count;
+    return true;
+}
+
+/* ---- what the settings mean together ---- */
+
+static bool spec_err(struct err *err, const char *text, const char *hint)
+{
+    err_set(err, ERR_CODE_sweep_file, "%s", text);
+    return err_hint(err, "%s", hint);
+}
+
+static bool check_regex(const char *pattern, struct err *err)
+{
+    regex_t regex;
+    char why[128];
+    int failed = regcomp(&regex, pattern, REG_EXTENDED);
+    if (failed == 0) {
+        regfree(&regex);
+        return true;
+    }
+    regerror(failed, &regex, why, sizeof why);
+    return err_set(err, ERR_CODE_sweep_file, "the regular expression \"%.200s\" is wrong: %s",
+                   pattern, why);
+}
+
+static bool check_command(const struct workload_spec *workload, struct err *err)
+{
+    if (workload->command == NULL || workload->command[0] == NULL) {
+        return spec_err(err, "a command workload needs its command",
+                        "command = [ \"program\", \"argument\" ];");
+    }
+    if (workload->rate_per_s > 0) {
+        return spec_err(err, "rate is not for command workloads",
+                        "give the program its own option for the rate");
+    }
+    if (strcmp(workload->preset, "none") == 0 && workload->metric_count == 0) {
+        return spec_err(err, "nothing would be read from the command's output",
+                        "give metrics or a preset; preset = \"time\" takes its duration");
+    }
+    for (size_t i = 0; i < workload->metric_count; i++) {
+        if (!check_regex(workload->metrics[i].regex, err)) {
+            return false;
+        }
+    }
+    for (const char *const *line = workload->expect; line != NULL && *line != NULL; line++) {
+        if (!check_regex(*line, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Statement kinds of a mix; each takes a slot a table. */
+static int64_t kinds_of(const char *mix)
+{
+    return strcmp(mix, "read_only") == 0    ? 5
+           : strcmp(mix, "read_write") == 0 ? 9
+           : strcmp(mix, "write_only") == 0 ? 4
+                                            : 1;
+}
+
+bool workload_check_spec(const struct workload_spec *workload, struct err *err)
+{
+    bool has_command = workload->reset_command != NULL;
+    if (workload->clients < 1 || workload->measure_ms < 1) {
+        return spec_err(err, "clients and measure must be above zero", "clients = 8;");
+    }
+    if (has_command != (strcmp(workload->reset, "command") == 0)) {
+        return spec_err(err, "reset = \"command\" and reset_command belong together",
+                        "give both or neither");
+    }
+    if (strcmp(workload->kind, "command") == 0) {
+        return check_command(workload, err);
+    }
+    if (workload->prepared && workload->tables * kinds_of(workload->mix) > SLOT_LIMIT) {
+        return spec_err(err, "the tables have more statements than can be prepared (256)",
+                        "use fewer tables, or prepared = false");
+    }
+    return true;
+}
