@@ -62,7 +62,7 @@ static bool open_loop(struct driver *driver, size_t index, size_t first, size_t 
             return false;
         }
     }
-    return tally_open(&loop->tally, driver->transaction_count, driver->statement_count,
+    return meter_open(&loop->meter, driver->transaction_count, driver->statement_count,
                       driver->arena, err);
 }
 
@@ -161,7 +161,7 @@ bool driver_open(struct driver *driver, const struct load_job *job, const struct
     pthread_mutex_init(&driver->gate_mutex, NULL);
     pthread_mutex_init(&driver->errors.mutex, NULL);
     pthread_cond_init(&driver->gate, NULL);
-    tally_seconds_open(&driver->seconds);
+    meter_seconds_open(&driver->seconds);
     driver->transaction_count = workload->transactions(plan, &driver->transaction_names);
     driver->statement_count = workload->statements(plan, &driver->statements);
     if (!sessions->open(&job->session, deadline, &probe, err)) {
@@ -226,7 +226,7 @@ static void report_seconds(struct report *report, int64_t now)
     while (driver->go_ns + (report->next + 1) * NS_PER_S + REPORT_DELAY_MS * NS_PER_MS <= now) {
         struct load_second second = {0};
         int64_t ends_ns = driver->go_ns + (report->next + 1) * NS_PER_S;
-        tally_take(&driver->seconds, report->next, &second);
+        meter_take(&driver->seconds, report->next, &second);
         second.phase = ends_ns <= driver->measure_ns ? LOAD_PHASE_WARM_UP
                        : ends_ns <= driver->end_ns   ? LOAD_PHASE_MEASURE
                                                      : LOAD_PHASE_DRAIN;
@@ -317,14 +317,14 @@ static bool add_statement(struct load_result *out, const char *transaction, cons
 static bool collect(struct driver *driver, struct load_result *out, struct err *err)
 {
     static const char *const extras[] = {"begin", "commit", "rollback"};
-    struct tally *all = &driver->loops[0].tally;
+    struct meter *all = &driver->loops[0].meter;
     for (size_t i = 1; i < driver->loop_count; i++) {
-        tally_merge(all, &driver->loops[i].tally);
+        meter_merge(all, &driver->loops[i].meter);
     }
     out->transactions =
         ARENA_ARRAY(driver->arena, struct load_transaction, driver->transaction_count);
     out->statements =
-        ARENA_ARRAY(driver->arena, struct load_statement, driver->statement_count + TALLY_EXTRAS);
+        ARENA_ARRAY(driver->arena, struct load_statement, driver->statement_count + METER_EXTRAS);
     if (out->transactions == NULL || out->statements == NULL) {
         return err_memory(err);
     }
@@ -340,7 +340,7 @@ static bool collect(struct driver *driver, struct load_result *out, struct err *
         add_statement(out, driver->transaction_names[statement->transaction], statement->name,
                       &all->statements[i], all->statement_errors[i]);
     }
-    for (size_t i = 0; i < TALLY_EXTRAS; i++) {
+    for (size_t i = 0; i < METER_EXTRAS; i++) {
         add_statement(out, driver->transaction_names[0], extras[i],
                       &all->statements[driver->statement_count + i],
                       all->statement_errors[driver->statement_count + i]);
@@ -436,7 +436,7 @@ void driver_close(struct driver *driver)
             close(loop->epoll);
         }
     }
-    tally_seconds_close(&driver->seconds);
+    meter_seconds_close(&driver->seconds);
     pthread_mutex_destroy(&driver->gate_mutex);
     pthread_mutex_destroy(&driver->errors.mutex);
     pthread_cond_destroy(&driver->gate);

@@ -10,7 +10,7 @@
 
 #include <stdatomic.h>
 
-#include "sweeper/load/tally.h"
+#include "sweeper/load/meter.h"
 
 struct driver;
 
@@ -41,7 +41,7 @@ struct loop {
     size_t *heap; /* open loop: idle clients by next_ns */
     size_t heap_count;
     size_t idle_count; /* clients not in a transaction */
-    struct tally tally;
+    struct meter meter;
     struct err err; /* why this loop ended the drive */
     atomic_bool is_connected;
     atomic_bool is_ended;
@@ -61,8 +61,8 @@ struct driver {
     struct loop *loops;
     size_t loop_count;
     size_t client_count;
-    struct tally_seconds seconds;
-    struct tally_errors errors;
+    struct meter_seconds seconds;
+    struct meter_errors errors;
     pthread_mutex_t gate_mutex;
     pthread_cond_t gate;
     bool is_go;

@@ -137,24 +137,24 @@ static void count_transaction(struct loop *loop, struct driver_client *client, i
 {
     struct driver *driver = loop->driver;
     uint64_t latency = (uint64_t)(now - client->start_ns);
-    tally_publish(&loop->tally, &driver->seconds, since_go(driver, now));
+    meter_publish(&loop->meter, &driver->seconds, since_go(driver, now));
     if (now < driver->end_ns) {
-        histogram_record(&loop->tally.second, latency);
+        histogram_record(&loop->meter.second, latency);
     }
     if (in_window(driver, now)) {
-        histogram_record(&loop->tally.transactions[client->client.transaction], latency);
-        loop->tally.retries[client->client.transaction] += client->tries - 1;
+        histogram_record(&loop->meter.transactions[client->client.transaction], latency);
+        loop->meter.retries[client->client.transaction] += client->tries - 1;
     }
 }
 
 static void count_failure(struct loop *loop, struct driver_client *client, int64_t now)
 {
     struct driver *driver = loop->driver;
-    tally_publish(&loop->tally, &driver->seconds, since_go(driver, now));
-    loop->tally.second_errors++;
+    meter_publish(&loop->meter, &driver->seconds, since_go(driver, now));
+    loop->meter.second_errors++;
     if (in_window(driver, now)) {
-        loop->tally.transaction_errors[client->client.transaction]++;
-        tally_error(&driver->errors, driver->transaction_names[client->client.transaction],
+        loop->meter.transaction_errors[client->client.transaction]++;
+        meter_error(&driver->errors, driver->transaction_names[client->client.transaction],
                     &client->failure);
     }
 }
@@ -173,13 +173,13 @@ static bool send_call(struct loop *loop, struct driver_client *client, struct er
         client->call_row = call->slot;
         return sessions->send_text(session, call->sql, err);
     case CALL_BEGIN:
-        client->call_row = (unsigned)loop->driver->statement_count + TALLY_BEGIN;
+        client->call_row = (unsigned)loop->driver->statement_count + METER_BEGIN;
         return sessions->begin(session, err);
     case CALL_COMMIT:
-        client->call_row = (unsigned)loop->driver->statement_count + TALLY_COMMIT;
+        client->call_row = (unsigned)loop->driver->statement_count + METER_COMMIT;
         return sessions->commit(session, err);
     case CALL_ROLLBACK:
-        client->call_row = (unsigned)loop->driver->statement_count + TALLY_ROLLBACK;
+        client->call_row = (unsigned)loop->driver->statement_count + METER_ROLLBACK;
         return sessions->rollback(session, err);
     case CALL_END:
     case CALL_END_ABORTED:
@@ -202,7 +202,7 @@ static bool judge_failure(struct loop *loop, struct driver_client *client, struc
     }
     client->failure = *err;
     client->is_retry = is_retry && client->tries < TRY_LIMIT;
-    loop->tally.statement_errors[client->call_row]++;
+    loop->meter.statement_errors[client->call_row]++;
     if (!client->in_transaction) {
         client->stage = CLIENT_WAITING;
         return true;
@@ -243,7 +243,7 @@ static bool after_failure(struct loop *loop, struct driver_client *client, struc
 static bool next_call(struct loop *loop, struct driver_client *client, int64_t now, struct err *err)
 {
     if (in_window(loop->driver, now)) {
-        histogram_record(&loop->tally.statements[client->call_row],
+        histogram_record(&loop->meter.statements[client->call_row],
                          (uint64_t)(now - client->sent_ns));
     }
     if (client->stage == CLIENT_ROLLING_BACK) {
@@ -379,9 +379,9 @@ static void drive(struct loop *loop)
         for (int i = 0; i < count; i++) {
             advance(loop, events[i].data.ptr);
         }
-        tally_publish(&loop->tally, &driver->seconds, since_go(driver, clock_now_ns()));
+        meter_publish(&loop->meter, &driver->seconds, since_go(driver, clock_now_ns()));
     }
-    tally_publish(&loop->tally, &driver->seconds, since_go(driver, clock_now_ns()) + 1);
+    meter_publish(&loop->meter, &driver->seconds, since_go(driver, clock_now_ns()) + 1);
     atomic_store(&loop->unfinished, loop->client_count - loop->idle_count);
 }
 

@@ -1,16 +1,16 @@
 /*
  * Counting without locks on the way.
  */
-#include "sweeper/load/tally.h"
+#include "sweeper/load/meter.h"
 
 #include <stdio.h>
 #include <string.h>
 
-bool tally_open(struct tally *tally, size_t transaction_count, size_t statement_count,
+bool meter_open(struct meter *meter, size_t transaction_count, size_t statement_count,
                 struct arena *arena, struct err *err)
 {
-    size_t all = statement_count + TALLY_EXTRAS;
-    *tally = (struct tally){.transaction_count = transaction_count,
+    size_t all = statement_count + METER_EXTRAS;
+    *meter = (struct meter){.transaction_count = transaction_count,
                             .statement_count = statement_count,
                             .transactions = ARENA_ARRAY(arena, struct histogram, transaction_count),
                             .transaction_errors = ARENA_ARRAY(arena, uint64_t, transaction_count),
@@ -18,28 +18,28 @@ bool tally_open(struct tally *tally, size_t transaction_count, size_t statement_
                             .statements = ARENA_ARRAY(arena, struct histogram, all),
                             .statement_errors = ARENA_ARRAY(arena, uint64_t, all),
                             .second_index = -1};
-    if (tally->transactions == NULL || tally->transaction_errors == NULL ||
-        tally->retries == NULL || tally->statements == NULL || tally->statement_errors == NULL) {
+    if (meter->transactions == NULL || meter->transaction_errors == NULL ||
+        meter->retries == NULL || meter->statements == NULL || meter->statement_errors == NULL) {
         return err_memory(err);
     }
     for (size_t i = 0; i < transaction_count; i++) {
-        histogram_clear(&tally->transactions[i]);
+        histogram_clear(&meter->transactions[i]);
     }
     for (size_t i = 0; i < all; i++) {
-        histogram_clear(&tally->statements[i]);
+        histogram_clear(&meter->statements[i]);
     }
-    histogram_clear(&tally->second);
+    histogram_clear(&meter->second);
     return true;
 }
 
-void tally_merge(struct tally *into, const struct tally *from)
+void meter_merge(struct meter *into, const struct meter *from)
 {
     for (size_t i = 0; i < into->transaction_count; i++) {
         histogram_merge(&into->transactions[i], &from->transactions[i]);
         into->transaction_errors[i] += from->transaction_errors[i];
         into->retries[i] += from->retries[i];
     }
-    for (size_t i = 0; i < into->statement_count + TALLY_EXTRAS; i++) {
+    for (size_t i = 0; i < into->statement_count + METER_EXTRAS; i++) {
         histogram_merge(&into->statements[i], &from->statements[i]);
         into->statement_errors[i] += from->statement_errors[i];
     }
@@ -47,56 +47,56 @@ void tally_merge(struct tally *into, const struct tally *from)
 
 /* ---- seconds ---- */
 
-void tally_seconds_open(struct tally_seconds *seconds)
+void meter_seconds_open(struct meter_seconds *seconds)
 {
     memset(seconds, 0, sizeof *seconds);
     pthread_mutex_init(&seconds->mutex, NULL);
-    for (size_t i = 0; i < TALLY_RING; i++) {
+    for (size_t i = 0; i < METER_RING; i++) {
         histogram_clear(&seconds->ring[i]);
     }
 }
 
-void tally_seconds_close(struct tally_seconds *seconds)
+void meter_seconds_close(struct meter_seconds *seconds)
 {
     pthread_mutex_destroy(&seconds->mutex);
 }
 
 /* A loop that was held up for longer than the report waits adds to the second now reported next:
  * nothing counted is lost from the series. */
-void tally_publish(struct tally *tally, struct tally_seconds *seconds, int64_t index)
+void meter_publish(struct meter *meter, struct meter_seconds *seconds, int64_t index)
 {
-    if (index == tally->second_index) {
+    if (index == meter->second_index) {
         return;
     }
-    if (tally->second_index >= 0 && (tally->second.count > 0 || tally->second_errors > 0)) {
+    if (meter->second_index >= 0 && (meter->second.count > 0 || meter->second_errors > 0)) {
         pthread_mutex_lock(&seconds->mutex);
         int64_t at =
-            tally->second_index < seconds->reported ? seconds->reported : tally->second_index;
-        histogram_merge(&seconds->ring[at % TALLY_RING], &tally->second);
-        seconds->ring_errors[at % TALLY_RING] += tally->second_errors;
+            meter->second_index < seconds->reported ? seconds->reported : meter->second_index;
+        histogram_merge(&seconds->ring[at % METER_RING], &meter->second);
+        seconds->ring_errors[at % METER_RING] += meter->second_errors;
         pthread_mutex_unlock(&seconds->mutex);
-        histogram_clear(&tally->second);
-        tally->second_errors = 0;
+        histogram_clear(&meter->second);
+        meter->second_errors = 0;
     }
-    tally->second_index = index;
+    meter->second_index = index;
 }
 
-void tally_take(struct tally_seconds *seconds, int64_t index, struct load_second *out)
+void meter_take(struct meter_seconds *seconds, int64_t index, struct load_second *out)
 {
     pthread_mutex_lock(&seconds->mutex);
-    struct histogram *second = &seconds->ring[index % TALLY_RING];
+    struct histogram *second = &seconds->ring[index % METER_RING];
     out->throughput_per_s = (double)second->count;
     out->p99_ms = histogram_percentile_ns(second, 99) / 1e6;
-    out->error_count = seconds->ring_errors[index % TALLY_RING];
+    out->error_count = seconds->ring_errors[index % METER_RING];
     histogram_clear(second);
-    seconds->ring_errors[index % TALLY_RING] = 0;
+    seconds->ring_errors[index % METER_RING] = 0;
     seconds->reported = index + 1;
     pthread_mutex_unlock(&seconds->mutex);
 }
 
 /* ---- errors ---- */
 
-void tally_error(struct tally_errors *errors, const char *transaction, const struct err *err)
+void meter_error(struct meter_errors *errors, const char *transaction, const struct err *err)
 {
     char code[24];
     snprintf(code, sizeof code, "%s",
@@ -111,7 +111,7 @@ void tally_error(struct tally_errors *errors, const char *transaction, const str
                                   strcmp(errors->rows[at].transaction, transaction) != 0)) {
         at++;
     }
-    if (at == errors->count && at < TALLY_ERROR_ROWS) {
+    if (at == errors->count && at < METER_ERROR_ROWS) {
         snprintf(errors->codes[at], sizeof errors->codes[at], "%s", code);
         snprintf(errors->texts[at], sizeof errors->texts[at], "%.255s", err->text);
         errors->rows[at] = (struct load_error_row){
