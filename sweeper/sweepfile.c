@@ -1,12 +1,16 @@
 /*
- * Reads a sweep file through libconfig and hands the rest of the parser a plain tree. The only
- * includer of libconfig.h. Numbers never reach libconfig (sweepfile_lex.c); keys are declared in
- * sweepfile.def and read in sweepfile_keys.c; axes, points and rules in sweepfile_axes.c.
+ * Reads a sweep file: the text through the lexical pass and libconfig into a plain tree, which the
+ * parts of the reader then turn into struct sweep. The only includer of libconfig.h.
+ *
+ * sweepfile_lex.c prepares the text, sweepfile_keys.c reads keys, sweepfile_parts.c what several
+ * of them decide together, sweepfile_axes.c axes, points and rules. sweepfile_grid.c makes a grid
+ * of those; sweepfile_workload.c serves workload keys by name.
  */
 #include "sweeper/sweepfile.h"
 
 #include <fcntl.h>
 #include <libconfig.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,26 +20,37 @@
 
 #include "sweeper/sweepfile_node.h"
 
-enum { FILE_LIMIT_BYTES = 4 << 20, DEPTH_LIMIT = 16 };
+enum { FILE_LIMIT_BYTES = 4 << 20 };
 
-const char *sweepfile_library_version(void)
+/* ---- errors with their place ---- */
+
+/* A path too long for the record loses its beginning, never the line. */
+bool reader_at(const struct reader *reader, int line)
 {
-    static char name[32];
-    snprintf(name, sizeof name, "libconfig %d.%d.%d", LIBCONFIG_VER_MAJOR, LIBCONFIG_VER_MINOR,
-             LIBCONFIG_VER_REVISION);
-    return name;
+    enum { KEPT = 72 };
+    size_t size = strlen(reader->path);
+    bool is_long = size > KEPT;
+    return err_origin(reader->err, "%s%s:%d", is_long ? "..." : "",
+                      reader->path + (is_long ? size - KEPT : 0), line);
 }
 
-bool node_err(const char *path, const struct node *node, struct err *err, const char *format, ...)
+bool reader_fail(const struct reader *reader, int line, const char *format, ...)
 {
-    char text[512];
+    char text[sizeof reader->err->text];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    err_set(err, ERR_CODE_sweep_file, "%s", text);
-    return err_origin(err, "%s:%d", path, node->line);
+    err_set(reader->err, ERR_CODE_sweep_file, "%s", text);
+    return reader_at(reader, line);
 }
+
+bool reader_suggest(const struct reader *reader, const char *near)
+{
+    return near != NULL ? err_hint(reader->err, "did you mean %s?", near) : false;
+}
+
+/* ---- the tree ---- */
 
 const struct node *node_find(const struct node *group, const char *name)
 {
@@ -47,375 +62,199 @@ const struct node *node_find(const struct node *group, const char *name)
     return NULL;
 }
 
-bool node_is_group(const char *path, const struct node *node, struct err *err)
+static bool fail_kind(const struct reader *reader, const struct node *node, const char *wanted)
 {
-    return node->kind == NODE_GROUP ||
-           node_err(path, node, err, "%s must be a group: %s = { … };", node->name, node->name);
+    static const char *const kinds[] = {"a single value", "true or false", "a list", "a group"};
+    return reader_fail(reader, node->line, "%.120s takes %s, not %s", node->where, wanted,
+                       kinds[node->kind]);
 }
 
-bool node_is_list(const char *path, const struct node *node, struct err *err)
+bool node_is_group(const struct reader *reader, const struct node *node)
 {
-    return node->kind == NODE_LIST ||
-           node_err(path, node, err, "%s must be a list: %s = ( … ); or [ … ]", node->name,
-                    node->name);
+    return node->kind == NODE_GROUP || fail_kind(reader, node, "a group { ... }");
 }
 
-bool node_is_scalar(const char *path, const struct node *node, struct err *err)
+bool node_is_list(const struct reader *reader, const struct node *node)
 {
-    return node->kind == NODE_SCALAR || node->kind == NODE_BOOL ||
-           node_err(path, node, err, "%s must be a single value",
-                    node->name[0] != '\0' ? node->name : "this");
+    return node->kind == NODE_LIST || fail_kind(reader, node, "a list ( ... ) or [ ... ]");
+}
+
+bool node_is_text(const struct reader *reader, const struct node *node)
+{
+    return node->text != NULL || fail_kind(reader, node, "a single value");
+}
+
+bool node_words(const struct reader *reader, const struct node *list, const char *const **out)
+{
+    if (!node_is_list(reader, list)) {
+        return false;
+    }
+    if (list->child_count == 0) {
+        return reader_fail(reader, list->line, "%.120s is empty", list->where);
+    }
+    const char **words = ARENA_ARRAY(reader->arena, const char *, list->child_count + 1);
+    if (words == NULL) {
+        return err_memory(reader->err);
+    }
+    for (size_t i = 0; i < list->child_count; i++) {
+        if (!node_is_text(reader, &list->children[i])) {
+            return false;
+        }
+        words[i] = list->children[i].text;
+    }
+    *out = words;
+    return true;
 }
 
 /* ---- libconfig's tree ---- */
 
-static bool convert(const char *path, config_setting_t *setting, unsigned depth,
-                    struct arena *arena, struct node *out, struct err *err)
+static bool name_node(const struct reader *reader, const char *name, const struct node *parent,
+                      struct node *out)
 {
-    const char *name = config_setting_name(setting);
-    out->name = arena_strdup(arena, name != NULL ? name : "");
-    out->line = (int)config_setting_source_line(setting);
-    if (out->name == NULL) {
-        return err_memory(err);
+    out->name = arena_strdup(reader->arena, name != NULL ? name : "");
+    if (name == NULL || parent == NULL) {
+        out->where = parent != NULL ? parent->where : "";
+    } else if (parent->where[0] == '\0') {
+        out->where = out->name;
+    } else {
+        out->where = arena_printf(reader->arena, "%s.%s", parent->where, name);
     }
-    if (depth > DEPTH_LIMIT) {
-        return node_err(path, out, err, "the file is nested too deeply");
-    }
+    return (out->name != NULL && out->where != NULL) || err_memory(reader->err);
+}
+
+/* The depth is limited by the lexical pass. */
+static bool convert(const struct reader *reader, config_setting_t *setting,
+                    const struct node *parent, struct node *out)
+{
     int type = config_setting_type(setting);
-    if (type == CONFIG_TYPE_STRING) {
-        out->kind = NODE_SCALAR;
-        out->text = arena_strdup(arena, config_setting_get_string(setting));
-        return out->text != NULL || err_memory(err);
+    out->line = (int)config_setting_source_line(setting);
+    if (!name_node(reader, config_setting_name(setting), parent, out)) {
+        return false;
     }
-    if (type == CONFIG_TYPE_BOOL) {
-        out->kind = NODE_BOOL;
-        out->text = config_setting_get_bool(setting) ? "true" : "false";
-        return true;
+    if (type == CONFIG_TYPE_STRING || type == CONFIG_TYPE_BOOL) {
+        const char *text = type == CONFIG_TYPE_STRING         ? config_setting_get_string(setting)
+                           : config_setting_get_bool(setting) ? "true"
+                                                              : "false";
+        out->kind = type == CONFIG_TYPE_STRING ? NODE_TEXT : NODE_BOOL;
+        out->text = arena_strdup(reader->arena, text);
+        return out->text != NULL || err_memory(reader->err);
     }
     if (config_setting_is_aggregate(setting) == CONFIG_FALSE) {
-        return node_err(path, out, err, "this kind of value is not understood");
+        return reader_fail(reader, out->line, "%.120s has no value", out->where);
     }
     out->kind = config_setting_is_group(setting) != CONFIG_FALSE ? NODE_GROUP : NODE_LIST;
     out->child_count = (size_t)config_setting_length(setting);
-    out->children = ARENA_ARRAY(arena, struct node, out->child_count + 1);
+    out->children = ARENA_ARRAY(reader->arena, struct node, out->child_count);
     if (out->children == NULL) {
-        return err_memory(err);
+        return err_memory(reader->err);
     }
     for (size_t i = 0; i < out->child_count; i++) {
-        config_setting_t *child = config_setting_get_elem(setting, (unsigned)i);
-        if (!convert(path, child, depth + 1, arena, &out->children[i], err)) {
+        if (!convert(reader, config_setting_get_elem(setting, (unsigned)i), out,
+                     &out->children[i])) {
             return false;
         }
     }
     return true;
 }
 
-static bool read_tree(const char *path, const char *text, struct arena *arena, struct node *root,
-                      struct err *err)
+static bool fail_grammar(const struct reader *reader, const config_t *config)
+{
+    const char *text = config_error_text(config);
+    bool is_mixed = text != NULL && strstr(text, "array") != NULL;
+    reader_fail(reader, config_error_line(config), "%s", text != NULL ? text : "syntax error");
+    return err_hint(reader->err, "%s",
+                    is_mixed ? "only a list ( ... ) holds values of several kinds"
+                             : "here, or just before; a setting is name = value;");
+}
+
+static bool read_tree(const struct reader *reader, const char *text, struct node *root)
 {
     const char *safe = NULL;
-    if (!sweepfile_lex(path, text, arena, &safe, err)) {
+    config_t config;
+    if (!sweepfile_lex(reader, text, &safe)) {
         return false;
     }
-    config_t config;
     config_init(&config);
-    bool ok = config_read_string(&config, safe) == CONFIG_TRUE;
-    if (ok) {
-        ok = convert(path, config_root_setting(&config), 0, arena, root, err);
-    } else {
-        err_set(err, ERR_CODE_sweep_file, "%s", config_error_text(&config));
-        err_origin(err, "%s:%d", path, config_error_line(&config));
-        err_hint(err, "see dbsweep(1) for the form of a sweep file");
-    }
+    bool ok = config_read_string(&config, safe) == CONFIG_TRUE
+                  ? convert(reader, config_root_setting(&config), NULL, root)
+                  : fail_grammar(reader, &config);
     config_destroy(&config);
     return ok;
 }
 
-/* ---- sections ---- */
+/* ---- the whole ---- */
 
-static bool read_group(const char *path, const struct node *parent, const char *name,
-                       const char *section, struct sweep *sweep, struct arena *arena,
-                       struct err *err)
+/* Absolute, so that a sweep means the same files whatever folder it is started from. */
+static bool find_folder(const struct reader *reader, const char **out)
 {
-    const struct node *group = node_find(parent, name);
-    return (group == NULL || node_is_group(path, group, err)) &&
-           sweepfile_section(path, section, group, sweep, arena, err);
-}
-
-/* `strategy = "grid"` is short for `strategy = { kind = "grid"; }`. */
-static bool read_strategy(const char *path, const struct node *root, struct sweep *sweep,
-                          struct arena *arena, struct err *err)
-{
-    const struct node *node = node_find(root, "strategy");
-    if (node != NULL && node->kind == NODE_SCALAR) {
-        if (!sweepfile_section(path, "strategy", NULL, sweep, arena, err)) {
-            return false;
-        }
-        sweep->strategy.kind = node->text;
-    } else if (!read_group(path, root, "strategy", "strategy", sweep, arena, err)) {
-        return false;
+    char real[PATH_MAX];
+    const char *slash = strrchr(reader->path, '/');
+    const char *folder = slash == NULL ? arena_strdup(reader->arena, ".")
+                                       : arena_strndup(reader->arena, reader->path,
+                                                       (size_t)(slash - reader->path) + 1);
+    if (folder == NULL) {
+        return err_memory(reader->err);
     }
-    if (strategy_find(sweep->strategy.kind) != NULL) {
-        return true;
-    }
-    const char *near = strategy_nearest(sweep->strategy.kind);
-    node_err(path, node, err, "there is no strategy \"%s\"", sweep->strategy.kind);
-    return err_hint(err, near != NULL ? "did you mean \"%s\"?" : "%s",
-                    near != NULL ? near
-                                 : "use auto, grid or "
-                                   "random");
-}
-
-static bool read_labels(const char *path, const struct node *root, struct sweep *sweep,
-                        struct arena *arena, struct err *err)
-{
-    const struct node *group = node_find(root, "labels");
-    if (group == NULL) {
-        return true;
-    }
-    if (!node_is_group(path, group, err)) {
-        return false;
-    }
-    sweep->labels = ARENA_ARRAY(arena, struct label, group->child_count + 1);
-    if (sweep->labels == NULL) {
-        return err_memory(err);
-    }
-    for (size_t i = 0; i < group->child_count; i++) {
-        const struct node *label = &group->children[i];
-        if (!node_is_scalar(path, label, err)) {
-            return false;
-        }
-        sweep->labels[sweep->label_count++] =
-            (struct label){.name = label->name, .value = label->text};
-    }
-    return true;
-}
-
-static bool read_metrics(const char *path, const struct node *workload, struct sweep *sweep,
-                         struct arena *arena, struct err *err)
-{
-    const struct node *list = node_find(workload, "metrics");
-    if (list == NULL) {
-        return true;
-    }
-    if (!node_is_list(path, list, err)) {
-        return false;
-    }
-    sweep->workload.metrics = ARENA_ARRAY(arena, struct load_metric_spec, list->child_count + 1);
-    if (sweep->workload.metrics == NULL) {
-        return err_memory(err);
-    }
-    for (size_t i = 0; i < list->child_count; i++) {
-        const struct node *group = &list->children[i];
-        const struct node *name = node_find(group, "name");
-        const struct node *regex = node_find(group, "regex");
-        const struct node *better = node_find(group, "better");
-        if (group->kind != NODE_GROUP || name == NULL || regex == NULL || better == NULL ||
-            group->child_count != 3) {
-            return node_err(path, group, err,
-                            "a metric is { name = \"…\"; regex = \"…\"; better = \"higher\"; }");
-        }
-        if (strcmp(better->text, "higher") != 0 && strcmp(better->text, "lower") != 0) {
-            return node_err(path, better, err, "better is \"higher\" or \"lower\"");
-        }
-        sweep->workload.metrics[sweep->workload.metric_count++] = (struct load_metric_spec){
-            .name = name->text, .regex = regex->text, .better = better->text};
-    }
-    return true;
-}
-
-/* ---- what depends on several keys ---- */
-
-static bool set_names(const char *path, struct sweep *sweep, struct arena *arena, struct err *err)
-{
-    const char *slash = strrchr(path, '/');
-    const char *base = slash != NULL ? slash + 1 : path;
-    const char *dot = strrchr(base, '.');
-    if (sweep->name == NULL) {
-        sweep->name = arena_strndup(
-            arena, base, dot != NULL && dot > base ? (size_t)(dot - base) : strlen(base));
-    }
-    if (sweep->name != NULL && sweep->store_path == NULL) {
-        sweep->store_path = arena_printf(
-            arena, "%.*s%s.db", slash != NULL ? (int)(slash - path) + 1 : 0, path, sweep->name);
-    }
-    return (sweep->name != NULL && sweep->store_path != NULL) || err_memory(err);
-}
-
-static bool set_backend(const char *path, const struct node *target, struct sweep *sweep,
-                        struct err *err)
-{
-    const struct node *node = node_find(target, "backend");
-    if (node == NULL) {
-        err_set(err, ERR_CODE_sweep_file, "target.backend is missing");
-        err_origin(err, "%s:%d", path, target->line);
-        return err_hint(err, "name the kind of server: backend = \"postgresql\";");
-    }
-    sweep->backend = backend_find(sweep->target.backend);
-    if (sweep->backend != NULL) {
-        return true;
-    }
-    const char *near = backend_nearest(sweep->target.backend);
-    node_err(path, node, err, "there is no backend \"%s\"", sweep->target.backend);
-    return near == NULL ? false : err_hint(err, "did you mean \"%s\"?", near);
-}
-
-/* The metric that is ranked by, and which way is better. */
-static void set_rank(const struct node *rank, struct sweep *sweep)
-{
-    const struct workload_spec *workload = &sweep->workload;
-    if (node_find(rank, "by") == NULL && strcmp(workload->kind, "command") == 0) {
-        sweep->rank.by =
-            workload->metric_count > 0 ? workload->metrics[0].name
-            : strcmp(workload->preset, "none") == 0 || strcmp(workload->preset, "time") == 0
-                ? "elapsed_s"
-                : sweep->rank.by;
-    }
-    if (sweep->rank.better != NULL) {
-        return;
-    }
-    for (size_t i = 0; i < workload->metric_count; i++) {
-        if (strcmp(workload->metrics[i].name, sweep->rank.by) == 0) {
-            sweep->rank.better = workload->metrics[i].better;
-            return;
-        }
-    }
-    const char *by = sweep->rank.by;
-    bool is_cost = (text_ends_with(by, "_ms") || text_ends_with(by, "_s") ||
-                    text_ends_with(by, "error_pct")) &&
-                   !text_ends_with(by, "per_s");
-    sweep->rank.better = is_cost ? "lower" : "higher";
-}
-
-static bool set_password(const char *path, const struct node *target, struct sweep *sweep,
-                         struct arena *arena, struct err *err)
-{
-    const struct node *connect = node_find(target, "connect");
-    if (connect != NULL && connect->text != NULL && strstr(connect->text, "password") != NULL) {
-        node_err(path, connect, err, "a password does not belong into the sweep file");
-        return err_hint(err, "use password_env or password_file, or the client's own file");
-    }
-    return sweepfile_password(sweep->password_env, sweep->password_file, arena,
-                              &sweep->target.password, err);
-}
-
-static bool check_workload(const char *path, const struct node *workload, struct sweep *sweep,
-                           struct err *err)
-{
-    if (sweep->workload.kind == NULL) {
-        err_set(err, ERR_CODE_sweep_file, "workload.kind is missing");
-        err_origin(err, "%s:%d", path, workload->line);
-        return err_hint(err, "kind = \"oltp\"; or kind = \"command\";");
-    }
-    if (!workload_kind_exists(sweep->workload.kind)) {
-        const char *near = workload_nearest_kind(sweep->workload.kind);
-        node_err(path, node_find(workload, "kind"), err, "there is no workload \"%s\"",
-                 sweep->workload.kind);
-        return near == NULL ? false : err_hint(err, "did you mean \"%s\"?", near);
-    }
-    if (!workload_check_spec(&sweep->workload, err)) {
-        return err_origin(err, "%s:%d", path, workload->line);
-    }
-    bool is_command = strcmp(sweep->workload.kind, "command") == 0;
-    if (!is_command && sweep->backend->session == NULL) {
-        return node_err(path, workload, err, "backend %s has no SQL session for workload %s",
-                        sweep->backend->name, sweep->workload.kind);
-    }
-    return true;
-}
-
-static bool need_group(const char *path, const struct node *root, const char *name,
-                       const struct node **out, struct err *err)
-{
-    *out = node_find(root, name);
-    if (*out == NULL) {
-        err_set(err, ERR_CODE_sweep_file, "%s is missing", name);
-        err_origin(err, "%s", path);
-        return err_hint(err, "add %s = { … };", name);
-    }
-    return node_is_group(path, *out, err);
+    *out = arena_strdup(reader->arena, realpath(folder, real) != NULL ? real : folder);
+    return *out != NULL || err_memory(reader->err);
 }
 
 bool sweepfile_parse(const char *path, const char *text, struct arena *arena, struct sweep *out,
                      struct err *err)
 {
-    struct node root = {.kind = NODE_GROUP, .name = "", .line = 1};
-    const struct node *target = NULL;
-    const struct node *workload = NULL;
+    struct node root = {.kind = NODE_GROUP};
+    struct reader reader = {.path = path, .arena = arena, .sweep = out, .err = err};
     *out =
         (struct sweep){.path = arena_strdup(arena, path), .file_text = arena_strdup(arena, text)};
     if (out->path == NULL || out->file_text == NULL) {
         return err_memory(err);
     }
-    if (!read_tree(path, text, arena, &root, err) ||
-        !sweepfile_section(path, "", &root, out, arena, err) ||
-        !need_group(path, &root, "target", &target, err) ||
-        !need_group(path, &root, "workload", &workload, err) ||
-        !sweepfile_section(path, "target", target, out, arena, err) ||
-        !read_group(path, target, "host", "host", out, arena, err) ||
-        !sweepfile_section(path, "workload", workload, out, arena, err) ||
-        !read_group(path, &root, "between", "between", out, arena, err) ||
-        !read_group(path, &root, "rank", "rank", out, arena, err) ||
-        !read_group(path, &root, "guard", "guard", out, arena, err) ||
-        !read_strategy(path, &root, out, arena, err)) {
-        return false;
-    }
-    out->has_host = node_find(target, "host") != NULL;
-    if (!read_labels(path, &root, out, arena, err) ||
-        !read_metrics(path, workload, out, arena, err) || !set_names(path, out, arena, err) ||
-        !set_backend(path, target, out, err) || !check_workload(path, workload, out, err) ||
-        !set_password(path, target, out, arena, err)) {
-        return false;
-    }
-    set_rank(node_find(&root, "rank"), out);
-    return sweepfile_axes(path, &root, out, arena, err);
+    return find_folder(&reader, &reader.folder) && read_tree(&reader, text, &root) &&
+           read_parts(&reader, &root) && read_axes(&reader, &root);
 }
 
-/* ---- files ---- */
-
-static bool slurp(const char *path, int file, size_t limit, struct arena *arena, char **out,
-                  size_t *out_size, struct err *err)
+static bool slurp(const struct reader *reader, int file, char **out)
 {
     struct stat stat;
+    size_t size = 0;
+    char *text = NULL;
     if (fstat(file, &stat) != 0 || !S_ISREG(stat.st_mode)) {
-        err_set(err, ERR_CODE_not_found, "%s is not a regular file", path);
-        return false;
+        return err_set(reader->err, ERR_CODE_sweep_file, "%.400s is not a file", reader->path);
     }
-    if ((size_t)stat.st_size > limit) {
-        return err_set(err, ERR_CODE_sweep_file, "%s is larger than %zu bytes", path, limit);
+    if (stat.st_size > FILE_LIMIT_BYTES) {
+        return err_set(reader->err, ERR_CODE_sweep_file, "%.400s is larger than %d bytes",
+                       reader->path, FILE_LIMIT_BYTES);
     }
-    size_t size = (size_t)stat.st_size;
-    char *text = arena_alloc(arena, size + 1);
+    text = arena_alloc(reader->arena, (size_t)stat.st_size + 1);
     if (text == NULL) {
-        return err_memory(err);
+        return err_memory(reader->err);
     }
-    ssize_t got = read(file, text, size);
-    if (got < 0) {
-        return err_set_errno(err, ERR_CODE_not_found, "cannot read %s", path);
+    for (ssize_t got = 1; got > 0 && size < (size_t)stat.st_size; size += (size_t)got) {
+        got = read(file, text + size, (size_t)stat.st_size - size);
+        if (got < 0) {
+            return err_set_errno(reader->err, ERR_CODE_not_found, "cannot read %.400s",
+                                 reader->path);
+        }
     }
     *out = text;
-    *out_size = (size_t)got;
-    return true;
+    const char *nul = memchr(text, '\0', size);
+    int line = 1;
+    for (const char *at = text; nul != NULL && at < nul; at++) {
+        line += *at == '\n';
+    }
+    return nul == NULL || reader_fail(reader, line, "a NUL byte: this is not a text file");
 }
 
 bool sweepfile_read(const char *path, struct arena *arena, struct sweep *out, struct err *err)
 {
+    struct reader reader = {.path = path, .arena = arena, .err = err};
     char *text = NULL;
-    size_t size = 0;
-    char *real = realpath(path, NULL);
-    int file = real != NULL ? open(real, O_RDONLY | O_CLOEXEC | O_NOCTTY) : -1;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (file < 0) {
-        err_set_errno(err, ERR_CODE_not_found, "cannot read the sweep file %s", path);
-        free(real);
+        err_set_errno(err, ERR_CODE_not_found, "cannot read the sweep file %.400s", path);
         return err_hint(err, "give the path of a sweep file; examples/ has some");
     }
-    bool ok = slurp(path, file, FILE_LIMIT_BYTES, arena, &text, &size, err);
+    bool ok = slurp(&reader, file, &text);
     close(file);
-    const char *nul = ok ? memchr(text, '\0', size) : NULL;
-    if (ok && nul != NULL) {
-        ok = err_set(err, ERR_CODE_sweep_file, "%s holds a NUL byte: it is not text", path);
-    }
-    ok = ok && sweepfile_parse(real, text, arena, out, err);
-    free(real);
-    return ok;
+    return ok && sweepfile_parse(path, text, arena, out, err);
 }

@@ -1,33 +1,28 @@
 /*
- * Axes, exact points and rules: first as written, later, when the knobs' rows are known, as a
- * grid of typed values. Both spellings of an axis, as a group member and in the list form, mean
- * the same.
+ * Axes, exact points and rules as they are written. An axis as a member of a group and one in a
+ * list come out the same. What their values mean is known only with the rows of the knobs:
+ * sweepfile_grid.c.
  */
-#include <math.h>
 #include <string.h>
 
-#include "knobs/catalogue.h"
 #include "sweeper/sweepfile_node.h"
 
-/* ---- as written ---- */
+/* ---- combinations and values ---- */
 
-static bool read_choice_group(const char *path, const struct node *group, struct arena *arena,
-                              struct sweep_choice *out, struct err *err)
+static bool read_choice(const struct reader *reader, const struct node *group,
+                        struct sweep_choice *out)
 {
-    if (!node_is_group(path, group, err)) {
+    if (!node_is_group(reader, group)) {
         return false;
     }
-    if (group->child_count == 0) {
-        return node_err(path, group, err, "an empty combination sets nothing");
-    }
     out->line = group->line;
-    out->assignments = ARENA_ARRAY(arena, struct sweep_assignment, group->child_count);
+    out->assignments = ARENA_ARRAY(reader->arena, struct sweep_assignment, group->child_count);
     if (out->assignments == NULL) {
-        return err_memory(err);
+        return err_memory(reader->err);
     }
     for (size_t i = 0; i < group->child_count; i++) {
         const struct node *node = &group->children[i];
-        if (!node_is_scalar(path, node, err)) {
+        if (!node_is_text(reader, node)) {
             return false;
         }
         out->assignments[out->count++] =
@@ -36,168 +31,233 @@ static bool read_choice_group(const char *path, const struct node *group, struct
     return true;
 }
 
-static bool read_choice_groups(const char *path, const struct node *list, struct arena *arena,
-                               struct sweep_choice **out, size_t *out_count, struct err *err)
+/* Names with dots or brackets are no names to libconfig: in their place a combination is a list
+ * of groups that name a knob and its value. */
+static bool read_choice_list(const struct reader *reader, const struct node *list,
+                             struct sweep_choice *out)
 {
-    if (!node_is_list(path, list, err)) {
-        return false;
-    }
-    *out = ARENA_ARRAY(arena, struct sweep_choice, list->child_count + 1);
-    *out_count = list->child_count;
-    if (*out == NULL) {
-        return err_memory(err);
+    out->line = list->line;
+    out->assignments = ARENA_ARRAY(reader->arena, struct sweep_assignment, list->child_count);
+    if (out->assignments == NULL) {
+        return err_memory(reader->err);
     }
     for (size_t i = 0; i < list->child_count; i++) {
-        if (!read_choice_group(path, &list->children[i], arena, &(*out)[i], err)) {
-            return false;
+        const struct node *group = &list->children[i];
+        const struct node *name = node_find(group, "name");
+        const struct node *value = node_find(group, "value");
+        if (group->kind != NODE_GROUP || name == NULL || value == NULL || group->child_count != 2 ||
+            name->text == NULL || value->text == NULL) {
+            reader_fail(reader, group->line, "in a list, a setting is a name and a value");
+            return err_hint(reader->err, "( { name = \"a.b\"; value = 1; }, ... )");
         }
+        out->assignments[out->count++] =
+            (struct sweep_assignment){.name = name->text, .text = value->text, .line = group->line};
     }
-    return list->child_count > 0 || node_err(path, list, err, "%s is empty", list->name);
+    return true;
 }
 
-static bool read_values(const char *path, const struct node *list, struct arena *arena,
-                        struct sweep_axis *axis, struct err *err)
+static bool read_choices(const struct reader *reader, const struct node *list,
+                         struct sweep_choice **out, size_t *out_count)
 {
-    const char *const *words = NULL;
-    size_t count = 0;
-    if (!sweepfile_words(path, list, arena, &words, err)) {
-        return err_hint(err, "an axis needs at least one value");
+    if (!node_is_list(reader, list)) {
+        return false;
     }
-    while (words[count] != NULL) {
-        count++;
+    *out = ARENA_ARRAY(reader->arena, struct sweep_choice, list->child_count);
+    if (*out == NULL) {
+        return err_memory(reader->err);
     }
-    axis->choices = ARENA_ARRAY(arena, struct sweep_choice, count);
-    struct sweep_assignment *all = ARENA_ARRAY(arena, struct sweep_assignment, count);
+    for (size_t i = 0; i < list->child_count; i++) {
+        const struct node *node = &list->children[i];
+        bool is_read = node->kind == NODE_LIST ? read_choice_list(reader, node, &(*out)[i])
+                                               : read_choice(reader, node, &(*out)[i]);
+        if (!is_read) {
+            return false;
+        }
+        if ((*out)[i].count == 0) {
+            return reader_fail(reader, node->line, "%.120s holds an empty combination",
+                               list->where);
+        }
+    }
+    *out_count = list->child_count;
+    return list->child_count > 0 || reader_fail(reader, list->line, "%.120s is empty", list->where);
+}
+
+static bool read_values(const struct reader *reader, const struct node *node,
+                        struct sweep_axis *axis)
+{
+    bool is_one = node->text != NULL;
+    size_t count = is_one ? 1 : node->child_count;
+    if (!is_one && !node_is_list(reader, node)) {
+        return false;
+    }
+    if (count == 0) {
+        reader_fail(reader, node->line, "%.120s has no values", node->where);
+        return err_hint(reader->err, "leave the axis out, or give it at least one value");
+    }
+    axis->choices = ARENA_ARRAY(reader->arena, struct sweep_choice, count);
+    struct sweep_assignment *all = ARENA_ARRAY(reader->arena, struct sweep_assignment, count);
     if (axis->choices == NULL || all == NULL) {
-        return err_memory(err);
+        return err_memory(reader->err);
     }
     for (size_t i = 0; i < count; i++) {
-        int line = list->child_count > i ? list->children[i].line : list->line;
-        all[i] = (struct sweep_assignment){.name = axis->name, .text = words[i], .line = line};
-        axis->choices[i] = (struct sweep_choice){.assignments = &all[i], .count = 1, .line = line};
+        const struct node *value = is_one ? node : &node->children[i];
+        if (!node_is_text(reader, value)) {
+            return false;
+        }
+        all[i] =
+            (struct sweep_assignment){.name = axis->name, .text = value->text, .line = value->line};
+        axis->choices[i] =
+            (struct sweep_choice){.assignments = &all[i], .count = 1, .line = value->line};
     }
     axis->choice_count = count;
     return true;
 }
 
-static bool read_range(const char *path, const struct node *group, struct sweep_axis *axis,
-                       struct err *err)
+/* ---- an axis ---- */
+
+static bool read_steps(const struct reader *reader, const struct node *node, int64_t *out)
+{
+    enum { STEP_LIMIT = 10000 };
+    struct err ignored;
+    if (!node_is_text(reader, node)) {
+        return false;
+    }
+    return (units_parse_int(node->text, out, &ignored) && *out >= 2 && *out <= STEP_LIMIT) ||
+           reader_fail(reader, node->line, "steps is a whole number of 2..%d, not \"%.60s\"",
+                       STEP_LIMIT, node->text);
+}
+
+static bool read_scale(const struct reader *reader, const struct node *node, bool *out_log)
+{
+    if (node == NULL) {
+        return true;
+    }
+    if (!node_is_text(reader, node)) {
+        return false;
+    }
+    *out_log = strcmp(node->text, "log") == 0;
+    return *out_log || strcmp(node->text, "linear") == 0 ||
+           reader_fail(reader, node->line, "scale is linear or log, not \"%.60s\"", node->text);
+}
+
+static bool read_range(const struct reader *reader, const struct node *group,
+                       struct sweep_axis *axis)
 {
     const struct node *from = node_find(group, "from");
     const struct node *to = node_find(group, "to");
     const struct node *steps = node_find(group, "steps");
-    const struct node *scale = node_find(group, "scale");
     if (from == NULL || to == NULL || steps == NULL) {
-        node_err(path, group, err, "a range needs from, to and steps");
-        return err_hint(err, "{ from = \"4M\"; to = \"64M\"; steps = 5; scale = \"log\"; }");
+        reader_fail(reader, group->line,
+                    from == NULL && to == NULL && steps == NULL
+                        ? "this axis has neither values nor a range"
+                        : "a range has from, to and steps");
+        return err_hint(reader->err,
+                        "{ from = \"4M\"; to = \"64M\"; steps = 5; scale = \"log\"; }");
     }
-    if (!node_is_scalar(path, from, err) || !node_is_scalar(path, to, err) ||
-        !node_is_scalar(path, steps, err) || (scale != NULL && !node_is_scalar(path, scale, err))) {
+    if (!node_is_text(reader, from) || !node_is_text(reader, to)) {
         return false;
     }
     axis->from = from->text;
     axis->to = to->text;
-    if (!units_parse_int(steps->text, &axis->steps, err) || axis->steps < 2 ||
-        axis->steps > 10000) {
-        return node_err(path, steps, err, "steps must be a whole number from 2 to 10000");
-    }
-    bool is_log = scale != NULL && strcmp(scale->text, "log") == 0;
-    if (scale != NULL && !is_log && strcmp(scale->text, "linear") != 0) {
-        return node_err(path, scale, err, "scale is \"linear\" or \"log\", not \"%s\"",
-                        scale->text);
-    }
-    axis->log_scale = is_log;
-    return true;
+    return read_steps(reader, steps, &axis->steps) &&
+           read_scale(reader, node_find(group, "scale"), &axis->log_scale);
 }
 
-static bool check_axis_keys(const char *path, const struct node *group, struct err *err)
+/* Keys that mean nothing beside another would be a misunderstanding. */
+static bool check_form(const struct reader *reader, const struct node *group, const char *form)
 {
-    static const char *const known[] = {"name",  "values", "from", "to",  "steps",
-                                        "scale", "set",    "type", "unit"};
-    for (size_t i = 0; i < group->child_count; i++) {
-        const struct node *node = &group->children[i];
-        bool found = false;
-        for (size_t j = 0; j < COUNT_OF(known); j++) {
-            found = found || strcmp(known[j], node->name) == 0;
-        }
-        if (!found) {
-            const char *near = text_nearest(node->name, known, COUNT_OF(known));
-            node_err(path, node, err, "an axis has no key \"%s\"", node->name);
-            return near == NULL ? false : err_hint(err, "did you mean \"%s\"?", near);
+    static const char *const strangers[][8] = {
+        {"set", "values", "from", "to", "steps", "scale", "type", "unit"},
+        {"values", "from", "to", "steps", "scale"}};
+    for (size_t i = 0; i < COUNT_OF(strangers); i++) {
+        for (size_t j = 1; strcmp(strangers[i][0], form) == 0 && j < COUNT_OF(strangers[i]) &&
+                           strangers[i][j] != NULL;
+             j++) {
+            const struct node *stranger = node_find(group, strangers[i][j]);
+            if (stranger != NULL) {
+                return reader_fail(reader, stranger->line, "%s means nothing beside %s",
+                                   stranger->name, form);
+            }
         }
     }
     return true;
 }
 
-static bool read_text_key(const char *path, const struct node *group, const char *key,
-                          const char **out, struct err *err)
+static bool read_word(const struct reader *reader, const struct node *node, const char **out)
 {
-    const struct node *node = node_find(group, key);
     if (node == NULL) {
         return true;
     }
-    if (!node_is_scalar(path, node, err)) {
+    if (!node_is_text(reader, node)) {
         return false;
     }
     *out = node->text;
-    return true;
+    return node->text[0] != '\0' || reader_fail(reader, node->line, "%s is empty", node->name);
 }
 
-/* The body of an axis as a group: a range, values, or combinations. */
-static bool read_axis_group(const char *path, const struct node *group, struct arena *arena,
-                            struct sweep_axis *axis, struct err *err)
+/* In a list an axis has a name; in a group its name stands before it. */
+static bool read_name(const struct reader *reader, const struct node *group,
+                      struct sweep_axis *axis)
+{
+    const struct node *name = node_find(group, "name");
+    if (name != NULL && axis->name != NULL) {
+        reader_fail(reader, name->line, "the name of this axis is %.60s already", axis->name);
+        return err_hint(reader->err, "axes with a name of their own stand in a list ( ... )");
+    }
+    return read_word(reader, name, &axis->name);
+}
+
+static bool read_axis_group(const struct reader *reader, const struct node *group,
+                            struct sweep_axis *axis)
 {
     const struct node *set = node_find(group, "set");
     const struct node *values = node_find(group, "values");
-    if (!check_axis_keys(path, group, err) ||
-        !read_text_key(path, group, "name", &axis->name, err) ||
-        !read_text_key(path, group, "type", &axis->type, err) ||
-        !read_text_key(path, group, "unit", &axis->unit, err)) {
+    if (!check_keys(reader, "axis", group) || !read_name(reader, group, axis) ||
+        !read_word(reader, node_find(group, "type"), &axis->type) ||
+        !read_word(reader, node_find(group, "unit"), &axis->unit)) {
         return false;
     }
     if (set != NULL) {
-        axis->name = NULL;
-        return read_choice_groups(path, set, arena, &axis->choices, &axis->choice_count, err);
+        axis->name = NULL; /* whatever it was called: its settings name it */
+        return check_form(reader, group, "set") &&
+               read_choices(reader, set, &axis->choices, &axis->choice_count);
     }
     if (axis->name == NULL) {
-        return node_err(path, group, err, "this axis has no name");
+        reader_fail(reader, group->line, "this axis has no name");
+        return err_hint(reader->err, "{ name = \"work_mem\"; values = [ \"4MB\", \"64MB\" ]; }");
     }
-    return values != NULL ? read_values(path, values, arena, axis, err)
-                          : read_range(path, group, axis, err);
+    return values != NULL ? check_form(reader, group, "values") && read_values(reader, values, axis)
+                          : read_range(reader, group, axis);
 }
 
-static bool read_axis(const char *path, const struct node *node, enum swept_kind kind,
-                      struct arena *arena, struct sweep_axis *axis, struct err *err)
+static bool read_axis(const struct reader *reader, const struct node *node, enum swept_kind kind,
+                      struct sweep_axis *axis)
 {
     *axis = (struct sweep_axis){
         .kind = kind, .name = node->name[0] != '\0' ? node->name : NULL, .line = node->line};
     if (node->kind == NODE_GROUP) {
-        return read_axis_group(path, node, arena, axis, err);
+        return read_axis_group(reader, node, axis);
     }
     if (axis->name == NULL) {
-        return node_err(path, node, err, "an axis in a list is a group with a name");
+        reader_fail(reader, node->line, "in a list, an axis is a group with a name");
+        return err_hint(reader->err, "{ name = \"work_mem\"; values = [ \"4MB\", \"64MB\" ]; }");
     }
-    return read_values(path, node, arena, axis, err);
+    return read_values(reader, node, axis);
 }
 
-static bool read_axes_of(const char *path, const struct node *axes, const char *name,
-                         enum swept_kind kind, struct sweep *sweep, struct arena *arena,
-                         struct err *err)
+/* ---- all of them ---- */
+
+static bool read_axes_of(const struct reader *reader, const struct node *node, enum swept_kind kind)
 {
-    const struct node *node = node_find(axes, name);
+    struct sweep *sweep = reader->sweep;
     if (node == NULL) {
         return true;
     }
-    if (kind == SWEPT_HOST) {
-        node_err(path, node, err, "host axes are not available in this version");
-        return err_hint(err, "remove axes.host; README.md lists what is not done yet");
-    }
-    if (node->kind != NODE_GROUP && node->kind != NODE_LIST) {
-        return node_err(path, node, err, "%s must be a group or a list of axes", name);
+    if (node->kind != NODE_GROUP && !node_is_list(reader, node)) {
+        return false;
     }
     for (size_t i = 0; i < node->child_count; i++) {
-        if (!read_axis(path, &node->children[i], kind, arena, &sweep->axes[sweep->axis_count],
-                       err)) {
+        if (!read_axis(reader, &node->children[i], kind, &sweep->axes[sweep->axis_count])) {
             return false;
         }
         sweep->axis_count++;
@@ -205,348 +265,66 @@ static bool read_axes_of(const char *path, const struct node *axes, const char *
     return true;
 }
 
-static bool read_axes(const char *path, const struct node *axes, struct sweep *sweep,
-                      struct arena *arena, struct err *err)
+static bool read_product(const struct reader *reader, const struct node *axes)
 {
-    size_t capacity = 1;
-    if (!node_is_group(path, axes, err)) {
+    size_t capacity = 0;
+    if (axes == NULL) {
+        return true;
+    }
+    if (!node_is_group(reader, axes) || !check_keys(reader, "axes", axes)) {
         return false;
     }
     for (size_t i = 0; i < axes->child_count; i++) {
-        const struct node *node = &axes->children[i];
-        if (strcmp(node->name, "knobs") != 0 && strcmp(node->name, "workload") != 0 &&
-            strcmp(node->name, "host") != 0) {
-            node_err(path, node, err, "axes has no part \"%s\"", node->name);
-            return err_hint(err, "its parts are knobs, workload and host");
-        }
-        capacity += node->child_count;
+        capacity += axes->children[i].child_count;
     }
-    sweep->axes = ARENA_ARRAY(arena, struct sweep_axis, capacity);
-    if (sweep->axes == NULL) {
-        return err_memory(err);
+    reader->sweep->axes = ARENA_ARRAY(reader->arena, struct sweep_axis, capacity);
+    if (reader->sweep->axes == NULL) {
+        return err_memory(reader->err);
     }
-    return read_axes_of(path, axes, "knobs", SWEPT_KNOB, sweep, arena, err) &&
-           read_axes_of(path, axes, "workload", SWEPT_WORKLOAD, sweep, arena, err) &&
-           read_axes_of(path, axes, "host", SWEPT_HOST, sweep, arena, err);
+    return read_axes_of(reader, node_find(axes, "knobs"), SWEPT_KNOB) &&
+           read_axes_of(reader, node_find(axes, "workload"), SWEPT_WORKLOAD);
 }
 
-static bool read_rules(const char *path, const struct node *list, struct sweep *sweep,
-                       struct arena *arena, struct err *err)
+static bool read_rules(const struct reader *reader, const struct node *list)
 {
-    const char *const *words = NULL;
-    size_t count = 0;
-    if (list->child_count == 0 && list->kind == NODE_LIST) {
+    struct sweep *sweep = reader->sweep;
+    if (list == NULL) {
         return true;
     }
-    if (!sweepfile_words(path, list, arena, &words, err)) {
+    if (!node_is_list(reader, list)) {
         return false;
     }
-    while (words[count] != NULL) {
-        count++;
-    }
-    sweep->rules = ARENA_ARRAY(arena, struct sweep_rule, count);
+    sweep->rules = ARENA_ARRAY(reader->arena, struct sweep_rule, list->child_count);
     if (sweep->rules == NULL) {
-        return err_memory(err);
+        return err_memory(reader->err);
     }
-    for (size_t i = 0; i < count; i++) {
-        sweep->rules[i] = (struct sweep_rule){
-            .text = words[i], .line = i < list->child_count ? list->children[i].line : list->line};
+    for (size_t i = 0; i < list->child_count; i++) {
+        const struct node *node = &list->children[i];
+        struct rule *rule = NULL;
+        if (!node_is_text(reader, node)) {
+            return false;
+        }
+        if (!rule_parse(node->text, reader->arena, &rule, reader->err)) {
+            return reader_at(reader, node->line);
+        }
+        sweep->rules[sweep->rule_count++] =
+            (struct sweep_rule){.text = node->text, .line = node->line};
     }
-    sweep->rule_count = count;
     return true;
 }
 
-/* Without the server, axes are already read against the catalogue, so that a typing error is
- * found even when the server is down. Knobs that only the server may know are left to the probe. */
-bool sweepfile_axes(const char *path, const struct node *root, struct sweep *sweep,
-                    struct arena *arena, struct err *err)
+bool read_axes(const struct reader *reader, const struct node *root)
 {
-    const struct node *axes = node_find(root, "axes");
+    struct sweep *sweep = reader->sweep;
     const struct node *points = node_find(root, "points");
-    const struct node *rules = node_find(root, "rules");
-    if (axes != NULL && !read_axes(path, axes, sweep, arena, err)) {
+    if (!read_product(reader, node_find(root, "axes")) ||
+        (points != NULL && !read_choices(reader, points, &sweep->exact, &sweep->exact_count)) ||
+        !read_rules(reader, node_find(root, "rules"))) {
         return false;
     }
-    if (points != NULL &&
-        !read_choice_groups(path, points, arena, &sweep->exact, &sweep->exact_count, err)) {
-        return false;
-    }
-    if (rules != NULL && !read_rules(path, rules, sweep, arena, err)) {
-        return false;
-    }
-    if (sweep->axis_count == 0 && sweep->exact_count == 0) {
-        err_set(err, ERR_CODE_grid, "nothing is varied: there are neither axes nor points");
-        err_origin(err, "%s", path);
-        return err_hint(err, "axes = { knobs = { work_mem = [ \"4MB\", \"64MB\" ]; }; };");
+    if (sweep->axis_count == 0 && sweep->exact_count == 0 && !sweep->baseline) {
+        reader_fail(reader, 1, "nothing is measured: no axes, no points, no baseline");
+        return err_hint(reader->err, "axes = { knobs = { work_mem = [ \"4MB\", \"64MB\" ]; }; };");
     }
     return true;
-}
-
-/* ---- as a grid ---- */
-
-struct grid_builder {
-    const struct sweep *sweep;
-    const struct sweep_knob_row *rows;
-    size_t row_count;
-    const struct value_facts *facts;
-    struct arena *arena;
-    struct grid *grid;
-};
-
-static bool at_line(const struct grid_builder *builder, int line, struct err *err)
-{
-    return err_origin(err, "%s:%d", builder->sweep->path, line);
-}
-
-/* The row that an explicit type and unit make for a knob outside every catalogue. */
-static const struct knob *explicit_row(const struct grid_builder *builder,
-                                       const struct sweep_axis *axis, struct err *err)
-{
-    static const struct {
-        const char *name;
-        enum knob_type type;
-    } types[] = {{"integer", KNOB_INTEGER}, {"real", KNOB_REAL}, {"bool", KNOB_BOOL}};
-    static const struct {
-        const char *name;
-        enum unit unit;
-    } units[] = {
-        {"none", UNIT_NONE}, {"bytes", UNIT_BYTES}, {"us", UNIT_US}, {"percent", UNIT_PERCENT}};
-    struct knob *knob = ARENA_NEW(builder->arena, struct knob);
-    size_t type = 0;
-    size_t unit = 0;
-    while (type < COUNT_OF(types) && strcmp(types[type].name, axis->type) != 0) {
-        type++;
-    }
-    while (unit < COUNT_OF(units) && axis->unit != NULL &&
-           strcmp(units[unit].name, axis->unit) != 0) {
-        unit++;
-    }
-    if (knob == NULL || type == COUNT_OF(types) || unit == COUNT_OF(units)) {
-        err_set(err, ERR_CODE_sweep_file, "type \"%s\" or unit \"%s\" is not known", axis->type,
-                axis->unit != NULL ? axis->unit : "none");
-        err_hint(err, "types: integer, real, bool; units: none, bytes, us, percent");
-        at_line(builder, axis->line, err);
-        return NULL;
-    }
-    *knob = (struct knob){.name = axis->name,
-                          .type = types[type].type,
-                          .unit = units[unit].unit,
-                          .bare = 1,
-                          .min = -INFINITY,
-                          .max = INFINITY,
-                          .specials = "",
-                          .choices = "",
-                          .apply = KNOB_RESTART,
-                          .durability = "",
-                          .versions = "",
-                          .sentence = "declared in the sweep file",
-                          .source = "the sweep file",
-                          .danger = ""};
-    return knob;
-}
-
-static const struct knob *find_knob(const struct grid_builder *builder, enum swept_kind kind,
-                                    const char *name, const struct sweep_axis *axis, int line,
-                                    struct err *err)
-{
-    const char *near = NULL;
-    if (kind == SWEPT_WORKLOAD) {
-        const struct knob *knob = workload_knob(name);
-        if (knob == NULL) {
-            err_set(err, ERR_CODE_knob_unknown, "the workload has no setting \"%s\"", name);
-            at_line(builder, line, err);
-        }
-        return knob;
-    }
-    for (size_t i = 0; i < builder->row_count; i++) {
-        if (text_equal_nocase(builder->rows[i].name, name)) {
-            return builder->rows[i].knob;
-        }
-    }
-    size_t count = 0;
-    const struct knob *known = catalogue_knobs(builder->sweep->backend->system, &count);
-    const struct knob *knob = knob_find(known, count, name);
-    if (knob != NULL) {
-        return knob;
-    }
-    if (axis != NULL && axis->type != NULL) {
-        return explicit_row(builder, axis, err);
-    }
-    near = knob_nearest(known, count, name);
-    err_set(err, ERR_CODE_knob_unknown, "%s has no knob \"%s\"", builder->sweep->backend->title,
-            name);
-    err_hint(err,
-             near != NULL ? "did you mean \"%s\"?"
-                          : "%s: give type and unit if the server knows it",
-             near != NULL ? near : name);
-    at_line(builder, line, err);
-    return NULL;
-}
-
-/* Index of the swept setting, added when new. SIZE_MAX: err says why. */
-static size_t swept_index(const struct grid_builder *builder, enum swept_kind kind,
-                          const char *name, const struct sweep_axis *axis, int line,
-                          struct err *err)
-{
-    struct grid *grid = builder->grid;
-    const struct knob *knob = find_knob(builder, kind, name, axis, line, err);
-    if (knob == NULL) {
-        return SIZE_MAX;
-    }
-    size_t found = grid_swept_find(grid, knob->name);
-    if (found != SIZE_MAX) {
-        return found;
-    }
-    grid->swept[grid->swept_count] = (struct swept){.kind = kind, .knob = knob, .line = line};
-    return grid->swept_count++;
-}
-
-static bool add_choice(const struct grid_builder *builder, enum swept_kind kind,
-                       const struct sweep_axis *axis, const struct sweep_choice *choice,
-                       struct axis_choice *out, struct err *err)
-{
-    out->sets = ARENA_ARRAY(builder->arena, struct axis_set, choice->count);
-    if (out->sets == NULL) {
-        return err_memory(err);
-    }
-    for (size_t i = 0; i < choice->count; i++) {
-        const struct sweep_assignment *assignment = &choice->assignments[i];
-        size_t at = swept_index(builder, kind, assignment->name, axis, assignment->line, err);
-        if (at == SIZE_MAX) {
-            return false;
-        }
-        out->sets[i].swept = at;
-        if (!value_parse(builder->grid->swept[at].knob, assignment->text, builder->facts,
-                         builder->arena, &out->sets[i].value, err)) {
-            return at_line(builder, assignment->line, err);
-        }
-        out->set_count++;
-    }
-    return true;
-}
-
-static bool add_range(const struct grid_builder *builder, const struct sweep_axis *axis,
-                      struct axis *out, struct err *err)
-{
-    struct value *values = NULL;
-    size_t at = swept_index(builder, axis->kind, axis->name, axis, axis->line, err);
-    if (at == SIZE_MAX) {
-        return false;
-    }
-    if (!grid_range(builder->grid->swept[at].knob, axis->from, axis->to, axis->steps,
-                    axis->log_scale, builder->facts, builder->arena, &values, &out->choice_count,
-                    err)) {
-        return at_line(builder, axis->line, err);
-    }
-    out->choices = ARENA_ARRAY(builder->arena, struct axis_choice, out->choice_count);
-    struct axis_set *sets = ARENA_ARRAY(builder->arena, struct axis_set, out->choice_count);
-    if (out->choices == NULL || sets == NULL) {
-        return err_memory(err);
-    }
-    for (size_t i = 0; i < out->choice_count; i++) {
-        sets[i] = (struct axis_set){.swept = at, .value = values[i]};
-        out->choices[i] = (struct axis_choice){.sets = &sets[i], .set_count = 1};
-    }
-    return true;
-}
-
-static bool name_axis(const struct grid_builder *builder, const struct sweep_axis *axis,
-                      struct axis *out, struct err *err)
-{
-    struct text name;
-    out->name = axis->name;
-    if (axis->name == NULL) {
-        text_open(&name, builder->arena);
-        for (size_t i = 0; i < axis->choices[0].count; i++) {
-            text_addf(&name, "%s%s", i > 0 ? "+" : "", axis->choices[0].assignments[i].name);
-        }
-        out->name = text_done(&name);
-    }
-    return out->name != NULL || err_memory(err);
-}
-
-static bool add_axis(const struct grid_builder *builder, const struct sweep_axis *axis,
-                     struct axis *out, struct err *err)
-{
-    *out = (struct axis){.kind = axis->kind, .line = axis->line};
-    if (!name_axis(builder, axis, out, err)) {
-        return false;
-    }
-    if (axis->choices == NULL) {
-        return add_range(builder, axis, out, err);
-    }
-    out->choices = ARENA_ARRAY(builder->arena, struct axis_choice, axis->choice_count);
-    if (out->choices == NULL) {
-        return err_memory(err);
-    }
-    for (size_t i = 0; i < axis->choice_count; i++) {
-        if (!add_choice(builder, axis->kind, axis, &axis->choices[i], &out->choices[i], err)) {
-            return false;
-        }
-        out->choice_count++;
-    }
-    return true;
-}
-
-static size_t count_settings(const struct sweep *sweep)
-{
-    size_t count = sweep->axis_count + 1;
-    for (size_t i = 0; i < sweep->axis_count; i++) {
-        for (size_t j = 0; j < sweep->axes[i].choice_count; j++) {
-            count += sweep->axes[i].choices[j].count;
-        }
-    }
-    for (size_t i = 0; i < sweep->exact_count; i++) {
-        count += sweep->exact[i].count;
-    }
-    return count;
-}
-
-static bool add_rules(const struct grid_builder *builder, struct err *err)
-{
-    const struct sweep *sweep = builder->sweep;
-    struct grid *grid = builder->grid;
-    grid->rules = ARENA_ARRAY(builder->arena, struct rule *, sweep->rule_count + 1);
-    if (grid->rules == NULL) {
-        return err_memory(err);
-    }
-    for (size_t i = 0; i < sweep->rule_count; i++) {
-        if (!rule_parse(sweep->rules[i].text, builder->arena, &grid->rules[i], err)) {
-            return at_line(builder, sweep->rules[i].line, err);
-        }
-        grid->rule_count++;
-    }
-    return true;
-}
-
-bool sweepfile_grid(const struct sweep *sweep, const struct sweep_knob_row *rows, size_t row_count,
-                    const struct value_facts *facts, struct arena *arena, struct grid *out,
-                    struct err *err)
-{
-    *out = (struct grid){.with_baseline = sweep->baseline};
-    struct grid_builder builder = {.sweep = sweep,
-                                   .rows = rows,
-                                   .row_count = row_count,
-                                   .facts = facts,
-                                   .arena = arena,
-                                   .grid = out};
-    out->swept = ARENA_ARRAY(arena, struct swept, count_settings(sweep));
-    out->axes = ARENA_ARRAY(arena, struct axis, sweep->axis_count + 1);
-    out->exact = ARENA_ARRAY(arena, struct axis_choice, sweep->exact_count + 1);
-    if (out->swept == NULL || out->axes == NULL || out->exact == NULL) {
-        return err_memory(err);
-    }
-    for (size_t i = 0; i < sweep->axis_count; i++) {
-        if (!add_axis(&builder, &sweep->axes[i], &out->axes[i], err)) {
-            return false;
-        }
-        out->axis_count++;
-    }
-    for (size_t i = 0; i < sweep->exact_count; i++) {
-        if (!add_choice(&builder, SWEPT_KNOB, NULL, &sweep->exact[i], &out->exact[i], err)) {
-            return false;
-        }
-        out->exact_count++;
-    }
-    return add_rules(&builder, err);
 }

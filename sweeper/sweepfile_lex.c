@@ -1,74 +1,168 @@
 /*
- * The lexical pass before libconfig: libconfig reads 4294967296 as 0 and saturates silently, so no
- * number reaches it. Each one is checked here and becomes a quoted string of its exact text.
+ * The pass over a sweep file before libconfig. libconfig 1.5 reads 4294967296 as 0 and saturates
+ * without a word, so no number reaches it: each is checked here and becomes a quoted string of its
+ * exact text. As libconfig joins adjacent strings, values without a separator are refused here.
+ *
+ * What libconfig notices but reports badly is found here too: a setting that stands twice, strings
+ * and comments that never end. Nothing else is judged: the grammar is libconfig's.
  */
-#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "sweeper/sweepfile_node.h"
 
+enum { DEPTH_LIMIT = 32, GROUP_LIMIT = 4096, NUMBER_LIMIT = 64 };
+
+enum token { TOKEN_OTHER, TOKEN_NAME, TOKEN_STRING, TOKEN_NUMBER };
+
+/* A setting's name in its group. */
+struct seen {
+    const struct seen *older;
+    struct bytes name;
+    int line;
+};
+
+/* One pair of brackets that is open. Only groups hold names. */
+struct scope {
+    const struct seen *newest;
+    size_t count;
+};
+
 struct lexer {
-    const char *path;
+    const struct reader *reader;
     const char *at;
     int line;
     struct text out;
-    struct err *err;
+    enum token before; /* the token before this one */
+    struct bytes name; /* the last name, and its line */
+    int name_line;
+    struct scope scopes[DEPTH_LIMIT];
+    size_t depth;
 };
 
-static bool lex_err(struct lexer *lexer, const char *what, const char *token, size_t size)
+/* ASCII only, whatever the locale says. */
+static bool is_digit(char byte)
 {
-    err_set(lexer->err, ERR_CODE_number, "%s: %.*s", what, (int)(size > 60 ? 60 : size), token);
-    return err_origin(lexer->err, "%s:%d", lexer->path, lexer->line);
+    return byte >= '0' && byte <= '9';
 }
 
-static void copy(struct lexer *lexer, size_t size)
+static bool is_letter(char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+}
+
+static bool is_name_byte(char byte)
+{
+    return byte != '\0' && (is_letter(byte) || is_digit(byte) || strchr("_*-", byte) != NULL);
+}
+
+static void skip(struct lexer *lexer, size_t size)
 {
     for (size_t i = 0; i < size; i++) {
         lexer->line += lexer->at[i] == '\n';
     }
-    text_add_bytes(&lexer->out, lexer->at, size);
     lexer->at += size;
 }
 
-/* Length of a comment or string that starts here, 0 where none does. */
-static size_t skipped_length(const char *at)
+static void copy(struct lexer *lexer, size_t size)
+{
+    text_add_bytes(&lexer->out, lexer->at, size);
+    skip(lexer, size);
+}
+
+/* ---- what is passed over ---- */
+
+/* Length of the comment that starts here: 0 none, SIZE_MAX it never ends. */
+static size_t comment_length(const char *at)
 {
     if (at[0] == '#' || (at[0] == '/' && at[1] == '/')) {
         return strcspn(at, "\n");
     }
-    if (at[0] == '/' && at[1] == '*') {
-        const char *end = strstr(at + 2, "*/");
-        return end != NULL ? (size_t)(end - at) + 2 : strlen(at);
+    if (at[0] != '/' || at[1] != '*') {
+        return 0;
     }
-    if (at[0] == '"') {
-        size_t size = 1;
-        while (at[size] != '\0' && at[size] != '"') {
-            size += at[size] == '\\' && at[size + 1] != '\0' ? 2 : 1;
-        }
-        return size + (at[size] == '"');
-    }
-    return 0;
+    const char *end = strstr(at + 2, "*/");
+    return end != NULL ? (size_t)(end - at) + 2 : SIZE_MAX;
 }
+
+/* Length of the string that starts here with its quotes; SIZE_MAX: it never ends. */
+static size_t string_length(const char *at)
+{
+    size_t size = 1;
+    while (at[size] != '\0' && at[size] != '"') {
+        size += at[size] == '\\' && at[size + 1] != '\0' ? 2 : 1;
+    }
+    return at[size] == '"' ? size + 1 : SIZE_MAX;
+}
+
+/* A NUL would end the text for everybody who reads it. */
+static bool holds_nul(const char *at, size_t size)
+{
+    for (size_t i = 0; i + 4 <= size; i++) {
+        if (at[i] != '\\') {
+            continue;
+        }
+        if ((at[i + 1] == 'x' || at[i + 1] == 'X') && at[i + 2] == '0' && at[i + 3] == '0') {
+            return true;
+        }
+        i++;
+    }
+    return false;
+}
+
+static bool lex_comment(struct lexer *lexer, size_t size)
+{
+    if (size == SIZE_MAX) {
+        return reader_fail(lexer->reader, lexer->line, "this comment is never closed");
+    }
+    copy(lexer, size);
+    return true;
+}
+
+static bool fail_separator(const struct lexer *lexer)
+{
+    reader_fail(lexer->reader, lexer->line, "there is no separator between two values");
+    return err_hint(lexer->reader->err, "put a comma between them, or one pair of quotes around");
+}
+
+static bool lex_string(struct lexer *lexer)
+{
+    size_t size = string_length(lexer->at);
+    if (size == SIZE_MAX) {
+        return reader_fail(lexer->reader, lexer->line, "this text is never closed");
+    }
+    if (holds_nul(lexer->at, size)) {
+        return reader_fail(lexer->reader, lexer->line, "a text cannot hold a NUL byte");
+    }
+    if (lexer->before == TOKEN_NUMBER) {
+        return fail_separator(lexer);
+    }
+    copy(lexer, size);
+    lexer->before = TOKEN_STRING;
+    return true;
+}
+
+/* ---- numbers ---- */
 
 static bool starts_number(const char *at)
 {
-    if (*at == '-' || *at == '+') {
-        at++;
-    }
-    return isdigit((unsigned char)at[0]) || (at[0] == '.' && isdigit((unsigned char)at[1]));
+    at += *at == '-' || *at == '+';
+    return is_digit(at[0]) || (at[0] == '.' && is_digit(at[1]));
 }
 
+/* All that is stuck to the number, so that "10MB" and "1_000" are seen whole. */
 static size_t number_length(const char *at)
 {
     size_t size = *at == '-' || *at == '+' ? 1 : 0;
-    while (isalnum((unsigned char)at[size]) || at[size] == '_' || at[size] == '.' ||
+    while (is_digit(at[size]) || is_letter(at[size]) || at[size] == '_' || at[size] == '.' ||
+           at[size] == '%' ||
            ((at[size] == '-' || at[size] == '+') && (at[size - 1] == 'e' || at[size - 1] == 'E'))) {
         size++;
     }
     return size;
 }
 
-/* Hexadecimal as decimal text; false: malformed or over 63 bits. */
+/* Sixteen digits at most, in 63 bits. */
 static bool read_hex(const char *digits, int64_t *out)
 {
     uint64_t value = 0;
@@ -77,82 +171,231 @@ static bool read_hex(const char *digits, int64_t *out)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        int digit = tolower((unsigned char)digits[i]);
-        value = value * 16 + (uint64_t)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+        uint64_t digit = is_digit(digits[i]) ? (uint64_t)(digits[i] - '0')
+                                             : (uint64_t)((digits[i] | 0x20) - 'a' + 10);
+        value = value * 16 + digit;
     }
     *out = (int64_t)value;
     return value <= INT64_MAX;
 }
 
-static bool lex_number(struct lexer *lexer)
+/* libconfig's suffix for 64 bits says nothing here, where all have 64. */
+static void cut_suffix(char *token)
 {
-    size_t size = number_length(lexer->at);
-    char token[64];
-    if (size >= sizeof token) {
-        return lex_err(lexer, "this number is too long", lexer->at, size);
-    }
-    memcpy(token, lexer->at, size);
-    token[size] = '\0';
-    char *end = token + size;
-    while (end > token && end[-1] == 'L') {
+    char *end = token + strlen(token);
+    for (int i = 0; i < 2 && end > token && end[-1] == 'L'; i++) {
         *--end = '\0';
     }
-    const char *digits = token + (*token == '-' || *token == '+');
-    int64_t whole = 0;
+}
+
+static bool fail_number(const struct lexer *lexer, const char *token, const char *what)
+{
+    reader_fail(lexer->reader, lexer->line, "%.40s %s", token, what);
+    lexer->reader->err->code = ERR_CODE_number;
+    const char *digits = token + (token[0] == '-' || token[0] == '+');
+    const char *unit = digits + strspn(digits, "0123456789.");
+    return (!is_letter(*unit) && *unit != '%') ||
+                   (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
+               ? false
+               : err_hint(lexer->reader->err, "write what has a unit as a text: \"%.40s\"", token);
+}
+
+static bool add_number(struct lexer *lexer, char *token)
+{
+    char whole[NUMBER_LIMIT];
+    int64_t integer = 0;
     double real = 0;
-    bool is_hex = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X');
-    bool is_whole = digits[strspn(digits, "0123456789")] == '\0';
-    bool ok = is_hex     ? digits == token && read_hex(digits + 2, &whole)
-              : is_whole ? units_parse_int(token, &whole, lexer->err)
-                         : units_parse_real(token, &real, lexer->err);
-    if (!ok) {
-        lex_err(lexer,
-                is_hex || is_whole ? "this number does not fit into 64 bits"
-                                   : "this is not a number",
-                lexer->at, size);
-        return err_hint(lexer->err, "write values with units as text: \"4G\"");
-    }
-    if (is_hex) {
-        text_addf(&lexer->out, "\"%lld\"", (long long)whole);
+    struct err ignored;
+    const char *digits = token + (token[0] == '-' || token[0] == '+');
+    snprintf(whole, sizeof whole, "%s", token);
+    cut_suffix(whole);
+    const char *plain = whole + (digits - token);
+    if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')) {
+        if (digits != token || !read_hex(plain + 2, &integer)) {
+            return fail_number(lexer, token, "is no hexadecimal number of 63 bits");
+        }
+        text_addf(&lexer->out, "\"%lld\"", (long long)integer);
+    } else if (plain[strspn(plain, "0123456789")] == '\0') {
+        if (!units_parse_int(whole, &integer, &ignored)) {
+            return fail_number(lexer, token, "does not fit into 64 bits");
+        }
+        text_addf(&lexer->out, "\"%s\"", whole + (whole[0] == '+'));
     } else {
-        text_addf(&lexer->out, "\"%s\"", token + (*token == '+'));
+        if (!units_parse_real(token, &real, &ignored)) {
+            return fail_number(lexer, token, "is not a number");
+        }
+        text_addf(&lexer->out, "\"%s\"", token + (token[0] == '+'));
     }
-    lexer->at += size;
     return true;
 }
 
-static size_t name_length(const char *at)
+static bool lex_number(struct lexer *lexer)
+{
+    size_t size = number_length(lexer->at);
+    char token[NUMBER_LIMIT];
+    snprintf(token, sizeof token, "%.*s", (int)(size < sizeof token ? size : sizeof token),
+             lexer->at);
+    if (size >= sizeof token) {
+        return fail_number(lexer, token, "... is too long for a number");
+    }
+    if (lexer->before == TOKEN_NUMBER || lexer->before == TOKEN_STRING) {
+        return fail_separator(lexer);
+    }
+    if (!add_number(lexer, token)) {
+        return false;
+    }
+    skip(lexer, size);
+    lexer->before = TOKEN_NUMBER;
+    return true;
+}
+
+/* ---- settings and brackets ---- */
+
+static void lex_name(struct lexer *lexer)
 {
     size_t size = 0;
-    while (isalnum((unsigned char)at[size]) || at[size] == '_' || at[size] == '*' ||
-           at[size] == '-') {
+    while (is_name_byte(lexer->at[size])) {
         size++;
+    }
+    lexer->name = (struct bytes){.data = lexer->at, .size = size};
+    lexer->name_line = lexer->line;
+    copy(lexer, size);
+    lexer->before = TOKEN_NAME;
+}
+
+/* A name before "=": the setting's line is the line of its name. */
+static bool keep_setting(struct lexer *lexer)
+{
+    struct scope *scope = &lexer->scopes[lexer->depth];
+    for (const struct seen *seen = scope->newest; seen != NULL; seen = seen->older) {
+        if (seen->name.size == lexer->name.size &&
+            memcmp(seen->name.data, lexer->name.data, seen->name.size) == 0) {
+            return reader_fail(
+                lexer->reader, lexer->name_line, "%.*s is set twice, first in line %d",
+                (int)(seen->name.size < 60 ? seen->name.size : 60), seen->name.data, seen->line);
+        }
+    }
+    /* Both this search and libconfig's own take the square of it. */
+    if (scope->count == GROUP_LIMIT) {
+        return reader_fail(lexer->reader, lexer->name_line, "a group has more than %d settings",
+                           GROUP_LIMIT);
+    }
+    struct seen *seen = ARENA_NEW(lexer->reader->arena, struct seen);
+    if (seen == NULL) {
+        return err_memory(lexer->reader->err);
+    }
+    *seen = (struct seen){.older = scope->newest, .name = lexer->name, .line = lexer->name_line};
+    scope->newest = seen;
+    scope->count++;
+    return true;
+}
+
+static bool lex_mark(struct lexer *lexer)
+{
+    char mark = *lexer->at;
+    if ((mark == '=' || mark == ':') && lexer->before == TOKEN_NAME && !keep_setting(lexer)) {
+        return false;
+    }
+    if (strchr("{[(", mark) != NULL) {
+        if (lexer->depth + 1 == DEPTH_LIMIT) {
+            return reader_fail(lexer->reader, lexer->line, "the file is nested too deeply");
+        }
+        lexer->scopes[++lexer->depth] = (struct scope){.newest = NULL};
+    }
+    if (strchr("}])", mark) != NULL && lexer->depth > 0) {
+        lexer->depth--;
+    }
+    copy(lexer, 1);
+    lexer->before = TOKEN_OTHER;
+    return true;
+}
+
+static bool lex_token(struct lexer *lexer)
+{
+    size_t comment = comment_length(lexer->at);
+    if (comment > 0) {
+        return lex_comment(lexer, comment);
+    }
+    if (strchr(" \t\r\n\f", *lexer->at) != NULL) {
+        copy(lexer, 1);
+        return true;
+    }
+    if (*lexer->at == '"') {
+        return lex_string(lexer);
+    }
+    if (*lexer->at == '@') {
+        reader_fail(lexer->reader, lexer->line, "directives such as @include are not allowed");
+        return err_hint(lexer->reader->err,
+                        "a sweep file is one file, which is kept with the results");
+    }
+    if (starts_number(lexer->at)) {
+        return lex_number(lexer);
+    }
+    if (is_letter(*lexer->at) || *lexer->at == '*') {
+        lex_name(lexer);
+        return true;
+    }
+    return lex_mark(lexer);
+}
+
+/* ---- UTF-8 ---- */
+
+/* Length of the character that starts here, 0 where it is none (RFC 3629: no overlong forms, no
+ * surrogates, nothing above U+10FFFF). */
+static size_t character_length(const unsigned char *at)
+{
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+    if (at[0] < 0x80) {
+        return 1;
+    }
+    if (at[0] < 0xc2 || at[0] > 0xf4) {
+        return 0;
+    }
+    size_t size = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : low;
+    high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : high;
+    if (at[1] < low || at[1] > high) {
+        return 0;
+    }
+    for (size_t i = 2; i < size; i++) {
+        if (at[i] < 0x80 || at[i] > 0xbf) {
+            return 0;
+        }
     }
     return size;
 }
 
-bool sweepfile_lex(const char *path, const char *text, struct arena *arena, const char **out,
-                   struct err *err)
+static bool check_utf8(const struct reader *reader, const char *text)
 {
-    struct lexer lexer = {.path = path, .at = text, .line = 1, .err = err};
-    text_open(&lexer.out, arena);
+    int line = 1;
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+        size_t size = character_length(at);
+        if (size == 0) {
+            reader_fail(reader, line, "the byte 0x%02x is not UTF-8", *at);
+            return err_hint(reader->err, "save the file as UTF-8");
+        }
+        line += *at == '\n';
+        at += size;
+    }
+    return true;
+}
+
+bool sweepfile_lex(const struct reader *reader, const char *text, const char **out)
+{
+    struct lexer lexer = {.reader = reader, .at = text, .line = 1};
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) {
+        lexer.at += 3; /* the mark that some editors put before UTF-8 */
+    }
+    text_open(&lexer.out, reader->arena);
+    if (!check_utf8(reader, text)) {
+        return false;
+    }
     while (*lexer.at != '\0') {
-        size_t skipped = skipped_length(lexer.at);
-        if (skipped > 0) {
-            copy(&lexer, skipped);
-        } else if (*lexer.at == '@') {
-            lex_err(&lexer, "directives are not allowed", lexer.at, strcspn(lexer.at, "\n"));
-            return err_hint(err, "put everything into one file: it is kept with the results");
-        } else if (starts_number(lexer.at)) {
-            if (!lex_number(&lexer)) {
-                return false;
-            }
-        } else if (isalpha((unsigned char)*lexer.at) || *lexer.at == '*') {
-            copy(&lexer, name_length(lexer.at));
-        } else {
-            copy(&lexer, 1);
+        if (!lex_token(&lexer)) {
+            return false;
         }
     }
     *out = text_done(&lexer.out);
-    return *out != NULL || err_memory(err);
+    return *out != NULL || err_memory(reader->err);
 }

@@ -1,48 +1,114 @@
 /*
- * The sweep file as a plain tree: what sweepfile.c makes of libconfig's, with every scalar as its
- * exact text and the line it stands on.
+ * Inside the sweep file's reader: the file as a plain tree, in which every value is its exact text
+ * with its line, the rows of sweepfile.def, and what the parts call of each other.
  */
 #ifndef SWEEPER_SWEEPFILE_NODE_H
 #define SWEEPER_SWEEPFILE_NODE_H
 
+#include "sweeper/base/text.h"
 #include "sweeper/sweepfile.h"
 
-enum node_kind { NODE_SCALAR, NODE_BOOL, NODE_LIST, NODE_GROUP };
+/* ---- the tree ---- */
+
+enum node_kind { NODE_TEXT, NODE_BOOL, NODE_LIST, NODE_GROUP };
 
 struct node {
     enum node_kind kind;
-    const char *name; /* "" in lists */
-    const char *text; /* of scalars and bools ("true", "false") */
+    const char *name;  /* "" in lists */
+    const char *where; /* "workload.clients", for messages; of elements: that of their list */
+    const char *text;  /* of texts, numbers and bools ("true", "false"); else NULL */
     int line;
     struct node *children;
     size_t child_count;
 };
 
-/* err `sweep_file` at FILE:LINE. Returns false. */
-bool node_err(const char *path, const struct node *node, struct err *err, const char *format, ...)
-    PRINTF_LIKE(4, 5);
+/* What every part of the reader carries along. */
+struct reader {
+    const char *path;   /* as messages name the file */
+    const char *folder; /* absolute, where its relative paths start; "" the working directory */
+    struct arena *arena;
+    struct sweep *sweep;
+    struct err *err;
+};
+
+/* Errors at FILE:LINE; false. reader_at names the place of one that was already written. */
+bool reader_fail(const struct reader *reader, int line, const char *format, ...) PRINTF_LIKE(3, 4);
+bool reader_at(const struct reader *reader, int line);
+/* "did you mean ...?", unless near is NULL; false. */
+bool reader_suggest(const struct reader *reader, const char *near);
+
 const struct node *node_find(const struct node *group, const char *name); /* NULL: none */
-/* Checks that the node is what the caller wants to read. */
-bool node_is_group(const char *path, const struct node *node, struct err *err) MUST_USE;
-bool node_is_list(const char *path, const struct node *node, struct err *err) MUST_USE;
-bool node_is_scalar(const char *path, const struct node *node, struct err *err) MUST_USE;
+/* Fails where the node is not what the caller wants to read. */
+bool node_is_group(const struct reader *reader, const struct node *node) MUST_USE;
+bool node_is_list(const struct reader *reader, const struct node *node) MUST_USE;
+bool node_is_text(const struct reader *reader, const struct node *node) MUST_USE;
+/* The list's elements, each a text, NULL-terminated; at least one. */
+bool node_words(const struct reader *reader, const struct node *list,
+                const char *const **out) MUST_USE;
 
-/* Replaces every number by a quoted string of its exact text, so that libconfig never reads one;
- * lines stay where they are. Errors at FILE:LINE: number that is malformed or does not fit,
- * @include, NUL. (sweepfile_lex.c) */
-bool sweepfile_lex(const char *path, const char *text, struct arena *arena, const char **out,
-                   struct err *err) MUST_USE;
+/* ---- sweepfile_lex.c ---- */
 
-/* Defaults of a section, then the keys that stand in the group; unknown ones are errors with the
- * nearest name. Special keys are left to the caller. (sweepfile_keys.c) */
-bool sweepfile_section(const char *path, const char *section, const struct node *group,
-                       struct sweep *sweep, struct arena *arena, struct err *err) MUST_USE;
-/* A list of words; one scalar counts as a list of one. */
-bool sweepfile_words(const char *path, const struct node *node, struct arena *arena,
-                     const char *const **out, struct err *err) MUST_USE;
+/* Prepares the text for libconfig: numbers become quoted strings of their exact text, on the line
+ * they stand on. Refuses numbers that are malformed or do not fit 64 bits, values without a
+ * separator, @include, settings given twice, nesting too deep, what is not closed, and what is
+ * not UTF-8. */
+bool sweepfile_lex(const struct reader *reader, const char *text, const char **out) MUST_USE;
 
-/* axes, points and rules. (sweepfile_axes.c) */
-bool sweepfile_axes(const char *path, const struct node *root, struct sweep *sweep,
-                    struct arena *arena, struct err *err) MUST_USE;
+/* ---- sweepfile_keys.c ---- */
+
+enum key_type {
+    KEY_TEXT,
+    KEY_PATH,
+    KEY_CHOICE,
+    KEY_INTEGER,
+    KEY_REAL,
+    KEY_PERCENT,
+    KEY_DURATION,
+    KEY_BOOL,
+    KEY_ARGV,
+    KEY_WORDS,
+    KEY_SHAPE
+};
+
+struct key_row {
+    const char *section;
+    const char *key;
+    enum key_type type;
+    size_t offset; /* of its member in struct sweep; SIZE_MAX: none */
+    const char *fallback;
+    const char *range;
+    double low; /* canonical: microseconds, percent */
+    double high;
+};
+
+extern const struct key_row key_rows[];
+extern const size_t key_row_count;
+
+const struct key_row *key_find(const char *section, const char *key); /* NULL: none */
+const char *key_nearest(const char *section, const char *key);        /* NULL: none near */
+/* Reads a text as the row's type into *member; errors name the key, without a place. */
+bool key_set(const struct key_row *row, const char *folder, const char *text, void *member,
+             struct arena *arena, struct err *err) MUST_USE;
+/* True: it has one value, which one word can say. */
+bool key_is_word(const struct key_row *row);
+
+/* The members of a section: defaults, then what stands in the group (NULL: nothing). Unknown keys
+ * are errors. Keys with a shape of their own are left to the caller. */
+bool read_section(const struct reader *reader, const char *section,
+                  const struct node *group) MUST_USE;
+/* Only the check of names. */
+bool check_keys(const struct reader *reader, const char *section,
+                const struct node *group) MUST_USE;
+
+/* ---- sweepfile_parts.c ---- */
+
+/* What several keys decide together: backend, passwords, workload, metrics, labels, strategy,
+ * rank, guard. */
+bool read_parts(const struct reader *reader, const struct node *root) MUST_USE;
+
+/* ---- sweepfile_axes.c ---- */
+
+/* Axes, points and rules, as written. */
+bool read_axes(const struct reader *reader, const struct node *root) MUST_USE;
 
 #endif

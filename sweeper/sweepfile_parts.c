@@ -1,0 +1,440 @@
+/*
+ * What several keys of the sweep file decide together: names and folders, backend, passwords,
+ * workload, metrics, labels, strategy, what is ranked by and how.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sweeper/sweepfile_node.h"
+
+/* The line of a group's key, or of the group, for errors about their value. */
+static int line_of(const struct node *group, const char *key)
+{
+    const struct node *node = node_find(group, key);
+    return node != NULL ? node->line : group != NULL ? group->line : 1;
+}
+
+/* A name that no array holds: one of a part to come, or a typing error. */
+static bool fail_name(const struct reader *reader, int line, const char *what, const char *name,
+                      const char *const *later, const char *near)
+{
+    for (; *later != NULL; later++) {
+        if (strcmp(*later, name) == 0) {
+            reader_fail(reader, line, "%s \"%s\" is not available in this version", what, name);
+            reader->err->code = ERR_CODE_unsupported;
+            return err_hint(reader->err, "README.md lists what is not done yet");
+        }
+    }
+    reader_fail(reader, line, "there is no %s \"%.60s\"", what, name);
+    return reader_suggest(reader, near);
+}
+
+/* ---- the sweep itself ---- */
+
+static bool set_names(const struct reader *reader, const struct node *root)
+{
+    struct sweep *sweep = reader->sweep;
+    const char *slash = strrchr(reader->path, '/');
+    const char *base = slash != NULL ? slash + 1 : reader->path;
+    const char *dot = strrchr(base, '.');
+    if (sweep->name == NULL) {
+        sweep->name = arena_strndup(
+            reader->arena, base, dot != NULL && dot > base ? (size_t)(dot - base) : strlen(base));
+    }
+    if (sweep->name == NULL) {
+        return err_memory(reader->err);
+    }
+    if (sweep->name[0] == '\0' || strpbrk(sweep->name, "/\n\t") != NULL) {
+        return reader_fail(reader, line_of(root, "name"), "a sweep cannot be named \"%.60s\"",
+                           sweep->name);
+    }
+    if (sweep->store_path == NULL) {
+        sweep->store_path = arena_printf(reader->arena, "%s/%s.db", reader->folder, sweep->name);
+    }
+    return sweep->store_path != NULL || err_memory(reader->err);
+}
+
+static bool read_labels(const struct reader *reader, const struct node *group)
+{
+    struct sweep *sweep = reader->sweep;
+    if (group == NULL) {
+        return true;
+    }
+    if (!node_is_group(reader, group)) {
+        return false;
+    }
+    sweep->labels = ARENA_ARRAY(reader->arena, struct label, group->child_count);
+    if (sweep->labels == NULL) {
+        return err_memory(reader->err);
+    }
+    for (size_t i = 0; i < group->child_count; i++) {
+        const struct node *label = &group->children[i];
+        if (!node_is_text(reader, label)) {
+            return false;
+        }
+        sweep->labels[sweep->label_count++] =
+            (struct label){.name = label->name, .value = label->text};
+    }
+    return true;
+}
+
+/* ---- target ---- */
+
+static bool set_backend(const struct reader *reader, const struct node *target)
+{
+    static const char *const later[] = {"mysql",   "informix", "domino", "maxdb",
+                                        "command", "replay",   NULL};
+    struct sweep *sweep = reader->sweep;
+    int line = line_of(target, "backend");
+    if (sweep->target.backend == NULL) {
+        reader_fail(reader, line, "target.backend is missing");
+        return err_hint(reader->err, "it is the kind of server: backend = \"postgresql\";");
+    }
+    sweep->backend = backend_find(sweep->target.backend);
+    if (sweep->backend == NULL) {
+        return fail_name(reader, line, "backend", sweep->target.backend, later,
+                         backend_nearest(sweep->target.backend));
+    }
+    if (strcmp(sweep->target.apply, "drop-in") == 0) {
+        reader_fail(reader, line_of(target, "apply"),
+                    "apply = \"drop-in\" is not available in this version");
+        reader->err->code = ERR_CODE_unsupported;
+        return err_hint(reader->err, "use \"edit\"");
+    }
+    /* The connection of an embedded database is the path of its file. */
+    static const struct key_row path = {.key = "connect", .type = KEY_PATH};
+    return !sweep->backend->embedded || sweep->target.connect == NULL ||
+           key_set(&path, reader->folder, sweep->target.connect, &sweep->target.connect,
+                   reader->arena, reader->err) ||
+           reader_at(reader, line_of(target, "connect"));
+}
+
+static bool check_commands(const struct reader *reader, const struct node *target)
+{
+    const struct target_spec *spec = &reader->sweep->target;
+    if ((spec->stop == NULL) == (spec->start == NULL)) {
+        return true;
+    }
+    reader_fail(reader, line_of(target, spec->stop != NULL ? "stop" : "start"),
+                "target.%s without target.%s", spec->stop != NULL ? "stop" : "start",
+                spec->stop != NULL ? "start" : "stop");
+    return err_hint(reader->err, "give both, or target.restart alone");
+}
+
+/* "password = x", in any case, after anything: sslpassword is one too. */
+static bool names_password(const char *connect)
+{
+    static const char *const words[] = {"password", "passwd", "pwd"};
+    for (const char *at = connect; *at != '\0'; at++) {
+        for (size_t i = 0; i < COUNT_OF(words); i++) {
+            const char *behind = at + strlen(words[i]);
+            if (strncasecmp(at, words[i], strlen(words[i])) == 0 &&
+                behind[strspn(behind, " \t")] == '=') {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* "scheme://user:x@host" */
+static bool has_url_password(const char *connect)
+{
+    const char *user = strstr(connect, "://");
+    if (user == NULL) {
+        return false;
+    }
+    user += 3;
+    size_t size = strcspn(user, "/?#");
+    const char *colon = memchr(user, ':', size);
+    return colon != NULL && memchr(colon, '@', size - (size_t)(colon - user)) != NULL;
+}
+
+static bool set_password(const struct reader *reader, const struct node *target)
+{
+    struct sweep *sweep = reader->sweep;
+    const char *connect = sweep->target.connect != NULL ? sweep->target.connect : "";
+    if (!sweep->backend->embedded && (names_password(connect) || has_url_password(connect))) {
+        reader_fail(reader, line_of(target, "connect"),
+                    "a password never stands in the sweep file");
+        return err_hint(reader->err, "take it out of connect; use password_env, password_file or "
+                                     "the client library's own file");
+    }
+    if (sweep->password_env != NULL && sweep->password_file != NULL) {
+        return reader_fail(reader, line_of(target, "password_file"),
+                           "both password_env and password_file are given");
+    }
+    return sweepfile_password(sweep->password_env, sweep->password_file, reader->arena,
+                              &sweep->target.password, reader->err) ||
+           reader_at(reader, line_of(target, sweep->password_env != NULL ? "password_env"
+                                                                         : "password_file"));
+}
+
+static bool read_target(const struct reader *reader, const struct node *root)
+{
+    const struct node *target = node_find(root, "target");
+    if (target == NULL) {
+        reader_fail(reader, 1, "target is missing");
+        return err_hint(reader->err, "target = { backend = \"postgresql\"; connect = \"...\"; };");
+    }
+    if (!read_section(reader, "target", target) ||
+        !read_section(reader, "target.host", node_find(target, "host"))) {
+        return false;
+    }
+    reader->sweep->has_host = node_find(target, "host") != NULL;
+    return set_backend(reader, target) && check_commands(reader, target) &&
+           set_password(reader, target);
+}
+
+/* ---- workload ---- */
+
+static bool check_regex(const struct reader *reader, const struct node *node, size_t groups)
+{
+    regex_t regex;
+    char text[120];
+    int status = regcomp(&regex, node->text, REG_EXTENDED | REG_NEWLINE);
+    if (status != 0) {
+        regerror(status, &regex, text, sizeof text);
+        return reader_fail(reader, node->line, "\"%.120s\" is no regular expression: %s",
+                           node->text, text);
+    }
+    size_t found = regex.re_nsub;
+    regfree(&regex);
+    if (found < groups) {
+        reader_fail(reader, node->line, "\"%.120s\" has no group for the number", node->text);
+        return err_hint(reader->err, "put it into brackets: \"latency = ([0-9.]+) ms\"");
+    }
+    return true;
+}
+
+static bool read_metric(const struct reader *reader, const struct node *group,
+                        struct load_metric_spec *out)
+{
+    const struct node *name = node_find(group, "name");
+    const struct node *regex = node_find(group, "regex");
+    const struct node *better = node_find(group, "better");
+    if (!node_is_group(reader, group) || !check_keys(reader, "workload.metrics", group)) {
+        return false;
+    }
+    if (name == NULL || regex == NULL || better == NULL) {
+        reader_fail(reader, group->line, "a metric has a name, a regex and a better");
+        return err_hint(reader->err,
+                        "{ name = \"tps\"; regex = \"tps = ([0-9.]+)\"; better = \"higher\"; }");
+    }
+    if (!node_is_text(reader, name) || !node_is_text(reader, regex) ||
+        !node_is_text(reader, better) || !check_regex(reader, regex, 1)) {
+        return false;
+    }
+    if (strcmp(better->text, "higher") != 0 && strcmp(better->text, "lower") != 0) {
+        return reader_fail(reader, better->line, "better is higher or lower, not \"%.60s\"",
+                           better->text);
+    }
+    *out =
+        (struct load_metric_spec){.name = name->text, .regex = regex->text, .better = better->text};
+    return true;
+}
+
+static bool read_metrics(const struct reader *reader, const struct node *list)
+{
+    struct workload_spec *workload = &reader->sweep->workload;
+    if (list == NULL) {
+        return true;
+    }
+    if (!node_is_list(reader, list)) {
+        return false;
+    }
+    workload->metrics = ARENA_ARRAY(reader->arena, struct load_metric_spec, list->child_count);
+    if (workload->metrics == NULL) {
+        return err_memory(reader->err);
+    }
+    for (size_t i = 0; i < list->child_count; i++) {
+        struct load_metric_spec *metric = &workload->metrics[i];
+        if (!read_metric(reader, &list->children[i], metric)) {
+            return false;
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(workload->metrics[j].name, metric->name) == 0) {
+                return reader_fail(reader, list->children[i].line, "there are two metrics %.60s",
+                                   metric->name);
+            }
+        }
+        workload->metric_count++;
+    }
+    return true;
+}
+
+static bool check_expect(const struct reader *reader, const struct node *list)
+{
+    for (size_t i = 0; list != NULL && i < list->child_count; i++) {
+        if (!check_regex(reader, &list->children[i], 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_workload(const struct reader *reader, const struct node *root)
+{
+    static const char *const later[] = {"tpcc", "insert", "script", NULL};
+    const struct sweep *sweep = reader->sweep;
+    const struct node *group = node_find(root, "workload");
+    if (group == NULL) {
+        reader_fail(reader, 1, "workload is missing");
+        return err_hint(reader->err, "workload = { kind = \"oltp\"; };");
+    }
+    if (!read_section(reader, "workload", group) ||
+        !read_metrics(reader, node_find(group, "metrics")) ||
+        !check_expect(reader, node_find(group, "expect"))) {
+        return false;
+    }
+    const char *kind = sweep->workload.kind;
+    if (kind == NULL) {
+        reader_fail(reader, group->line, "workload.kind is missing");
+        return err_hint(reader->err, "kind = \"oltp\"; or kind = \"command\";");
+    }
+    if (!workload_kind_exists(kind)) {
+        return fail_name(reader, line_of(group, "kind"), "workload", kind, later,
+                         workload_nearest_kind(kind));
+    }
+    if (strcmp(kind, "command") != 0 && sweep->backend->session == NULL) {
+        reader_fail(reader, line_of(group, "kind"), "%s has no SQL session for the workload %s",
+                    sweep->backend->title, kind);
+        return err_hint(reader->err, "use kind = \"command\"");
+    }
+    return workload_check_spec(&sweep->workload, reader->err) || reader_at(reader, group->line);
+}
+
+/* ---- strategy ---- */
+
+static bool read_strategy(const struct reader *reader, const struct node *root)
+{
+    static const char *const later[] = {"lhs", "coord", "race", "gp", NULL};
+    struct strategy_spec *spec = &reader->sweep->strategy;
+    const struct node *node = node_find(root, "strategy");
+    bool is_short = node != NULL && node->kind == NODE_TEXT;
+    if (!read_section(reader, "strategy", is_short ? NULL : node)) {
+        return false;
+    }
+    if (is_short) {
+        spec->kind = node->text;
+    }
+    return strategy_find(spec->kind) != NULL ||
+           fail_name(reader, line_of(node, "kind"), "strategy", spec->kind, later,
+                     strategy_nearest(spec->kind));
+}
+
+/* ---- rank and guard ---- */
+
+/* What the built-in workloads give; a command gives what is searched for in its output. */
+static const char *const known_metrics[] = {
+    "throughput_per_s", "p50_ms", "p95_ms", "p99_ms",    "p999_ms",  "max_ms",
+    "mean_ms",          "tpm",    "spm",    "elapsed_s", "error_pct"};
+
+struct metric_check {
+    const struct reader *reader;
+    int line;
+};
+
+static bool check_metric(void *context, const char *name, struct err *err)
+{
+    const struct metric_check *check = context;
+    const struct reader *reader = check->reader;
+    if (strcmp(reader->sweep->workload.kind, "command") == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < COUNT_OF(known_metrics); i++) {
+        if (strcmp(known_metrics[i], name) == 0) {
+            return true;
+        }
+    }
+    const char *near = text_nearest(name, known_metrics, COUNT_OF(known_metrics));
+    reader_fail(reader, check->line, "the workload %s gives no metric %.60s",
+                reader->sweep->workload.kind, name);
+    return near != NULL ? reader_suggest(reader, near)
+                        : err_hint(err, "it gives throughput_per_s, p99_ms and others");
+}
+
+/* A limit must at least be a rule, over metrics that will be there. */
+static bool check_under(const struct reader *reader, const struct node *rank)
+{
+    struct metric_check check = {.reader = reader, .line = line_of(rank, "under")};
+    struct rule *rule = NULL;
+    return reader->sweep->rank.under[0] == '\0' ||
+           (rule_parse(reader->sweep->rank.under, reader->arena, &rule, reader->err) &&
+            rule_names(rule, check_metric, &check, reader->err)) ||
+           reader_at(reader, check.line);
+}
+
+static void set_rank_of_command(struct sweep *sweep)
+{
+    const struct workload_spec *workload = &sweep->workload;
+    bool is_timed = strcmp(workload->preset, "none") == 0 || strcmp(workload->preset, "time") == 0;
+    if (workload->metric_count > 0) {
+        sweep->rank.by = workload->metrics[0].name;
+    } else if (is_timed) {
+        sweep->rank.by = "elapsed_s";
+    }
+}
+
+/* Of a named metric as it says itself, of others by their name. */
+static const char *better_of(const struct sweep *sweep)
+{
+    const char *by = sweep->rank.by;
+    for (size_t i = 0; i < sweep->workload.metric_count; i++) {
+        if (strcmp(sweep->workload.metrics[i].name, by) == 0) {
+            return sweep->workload.metrics[i].better;
+        }
+    }
+    bool is_cost = text_ends_with(by, "_ms") || text_ends_with(by, "error_pct") ||
+                   (text_ends_with(by, "_s") && !text_ends_with(by, "per_s"));
+    return is_cost ? "lower" : "higher";
+}
+
+static bool read_rank(const struct reader *reader, const struct node *root)
+{
+    struct sweep *sweep = reader->sweep;
+    const struct node *rank = node_find(root, "rank");
+    struct metric_check check = {.reader = reader, .line = line_of(rank, "by")};
+    if (!read_section(reader, "rank", rank)) {
+        return false;
+    }
+    if (strcmp(sweep->workload.kind, "command") == 0 && node_find(rank, "by") == NULL) {
+        set_rank_of_command(sweep);
+    }
+    if (sweep->rank.better == NULL) {
+        sweep->rank.better = better_of(sweep);
+    }
+    return check_metric(&check, sweep->rank.by, reader->err) && check_under(reader, rank);
+}
+
+static bool read_guard(const struct reader *reader, const struct node *root)
+{
+    struct guard_spec *spec = &reader->sweep->guard;
+    const struct node *guard = node_find(root, "guard");
+    struct rule *rule = NULL;
+    bool truth = true;
+    if (!read_section(reader, "guard", guard)) {
+        return false;
+    }
+    if (value_truth_word(spec->memory, &truth) && !truth) {
+        spec->memory = "off";
+        return true;
+    }
+    return rule_parse(spec->memory, reader->arena, &rule, reader->err) ||
+           reader_at(reader, line_of(guard, "memory"));
+}
+
+bool read_parts(const struct reader *reader, const struct node *root)
+{
+    return read_section(reader, "", root) && set_names(reader, root) &&
+           read_labels(reader, node_find(root, "labels")) && read_target(reader, root) &&
+           read_workload(reader, root) &&
+           read_section(reader, "between", node_find(root, "between")) &&
+           read_strategy(reader, root) && read_rank(reader, root) && read_guard(reader, root);
+}
