@@ -135,6 +135,7 @@ static bool add_choice_rows(struct target *target, const struct sweep_choice *ch
 static bool collect_rows(struct target *target, struct err *err)
 {
     const struct sweep *sweep = target->sweep;
+    target->row_count = 0;
     target->rows = ARENA_ARRAY(target->arena, struct sweep_knob_row, count_assignments(sweep) + 1);
     if (target->rows == NULL) {
         return err_memory(err);
