@@ -41,7 +41,7 @@ like 'and named' "$ERRORS" '*work_mem*database*'
 own_psql 'alter database bench reset work_mem' >/dev/null
 
 cp -a "$config" "$TMP/config.before"
-printf "include 'later.conf'\n" >>"$config"
+printf "work_mem = 2MB\ninclude 'later.conf'\n" >>"$config"
 printf 'work_mem = 3MB\n' >"$DBSWEEP_TEST_PG_DATA/later.conf"
 chmod 644 "$DBSWEEP_TEST_PG_DATA/later.conf"
 own_psql 'select pg_reload_conf()' >/dev/null

@@ -22,6 +22,8 @@ own_psql() {
 pg_sweep() {
     local file=$1 knobs=$2 more=${3:-} workload=${PG_WORKLOAD:-} name
     name=$(basename "$file" .cfg)
+    [ -n "$workload" ] || workload='kind = "oltp"; mix = "read_only"; tables = 1; rows = 1000;
+  clients = 2; warm_up = "100ms"; measure = "300ms";'
     cat >"$file" <<EOF
 name = "$name";
 target = {
@@ -34,8 +36,7 @@ target = {
 };
 axes = { knobs = { $knobs }; };
 workload = {
-  ${workload:-kind = "oltp"; mix = "read_only"; tables = 1; rows = 1000; clients = 2;
-  warm_up = "100ms"; measure = "300ms";}
+  $workload
 };
 strategy = { kind = "grid"; seed = 7; };
 rank = { by = "throughput_per_s"; repeats = 1; };
