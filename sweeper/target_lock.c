@@ -182,6 +182,9 @@ bool target_lock(struct target *target, const char *store_path, struct err *err)
     const char *beside = target->server.facts.config_path != NULL
                              ? target->server.facts.config_path
                              : target->server.facts.data_directory;
+    if (target->is_locked) {
+        return true;
+    }
     if (beside == NULL) {
         return err_set(err, ERR_CODE_unsupported,
                        "neither configuration file nor data of the target are known");
