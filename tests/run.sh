@@ -123,7 +123,7 @@ run_program() {
         ! grep -q 'not under valgrind:' "$file"; then
         run_test "$file (valgrind)" valgrind -q --error-exitcode=99 --leak-check=full \
             --errors-for-leak-kinds=definite --child-silent-after-fork=yes \
-            "$BUILD/$name"
+            --suppressions=tests/support/valgrind.supp "$BUILD/$name"
     else
         run_test "$file (plain)" "$BUILD/$name"
     fi
@@ -190,6 +190,7 @@ main() {
     trap 'exit 143' TERM HUP
     export CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8 DBSWEEP_PLAIN=$BUILD/dbsweep
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
+    export LSAN_OPTIONS=suppressions=$PWD/tests/support/lsan.supp:print_suppressions=0
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     if needs_postgresql "${files[@]}"; then
         start_postgresql
