@@ -385,6 +385,6 @@ int main(void)
         cmocka_unit_test(without_a_copy_nothing_is_put_back),
     };
     static struct CMUnitTest listed[SUBJECT_TEST_LIMIT];
-    size_t count = subjects_list(tests, COUNT_OF(tests), listed);
+    size_t count = subjects_list(NULL, tests, COUNT_OF(tests), listed);
     return _cmocka_run_group_tests("backend", listed, count, subjects_open, subjects_close);
 }

@@ -391,6 +391,6 @@ int main(void)
         cmocka_unit_test(many_rows_and_long_texts),
     };
     static struct CMUnitTest listed[SUBJECT_TEST_LIMIT];
-    size_t count = subjects_list(tests, COUNT_OF(tests), listed);
+    size_t count = subjects_list(NULL, tests, COUNT_OF(tests), listed);
     return _cmocka_run_group_tests("session", listed, count, subjects_open, subjects_close);
 }

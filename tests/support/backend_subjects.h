@@ -260,8 +260,9 @@ static inline int subjects_close(void **state)
     return 0;
 }
 
-/* Every test for every backend, named "sqlite: round trip". Returns the count. */
-static inline size_t subjects_list(const struct CMUnitTest *tests, size_t count,
+/* Every test for every backend, or for the one of that name, as "sqlite: round trip". Returns the
+ * count. */
+static inline size_t subjects_list(const char *only, const struct CMUnitTest *tests, size_t count,
                                    struct CMUnitTest out[SUBJECT_TEST_LIMIT])
 {
     size_t used = 0;
@@ -273,7 +274,8 @@ static inline size_t subjects_list(const struct CMUnitTest *tests, size_t count,
         snprintf(subject->directory, sizeof subject->directory, "/tmp/dbsweep-back.XXXXXX");
         assert_non_null(mkdtemp(subject->directory));
         subject_describe(subject);
-        for (size_t j = 0; j < count && used < SUBJECT_TEST_LIMIT; j++) {
+        bool is_wanted = only == NULL || strcmp(only, backends[i]->name) == 0;
+        for (size_t j = 0; is_wanted && j < count && used < SUBJECT_TEST_LIMIT; j++) {
             out[used] = tests[j];
             snprintf(subject_names[used], sizeof subject_names[used], "%s: %s", backends[i]->name,
                      tests[j].name);
