@@ -60,21 +60,29 @@ bool mark_check(struct session *session, const char *table, int64_t deadline, st
     return true;
 }
 
+static bool run_sql(struct session *session, const char *sql, int64_t deadline, struct err *err)
+{
+    return session_execute(session, sql, NULL, NULL, deadline, err);
+}
+
+/* Where the mark is a second statement, both are one transaction: a table that was made and not
+ * yet marked when its maker died would be foreign for ever. */
 bool mark_create(struct session *session, const char *table, const char *columns, int64_t deadline,
                  struct err *err)
 {
     const struct dialect_row *dialect = dialect_of(session->driver->dialect);
-    char sql[SQL_BYTES];
-    dialect_sql(sql, sizeof sql, dialect->create_table, table, columns, MARK_TEXT);
-    if (!session_execute(session, sql, NULL, NULL, deadline, err)) {
-        return err_while(err, "creating table %s", table);
-    }
+    char create[SQL_BYTES];
+    char comment[SQL_BYTES];
+    dialect_sql(create, sizeof create, dialect->create_table, table, columns, MARK_TEXT);
     if (dialect->comment_table == NULL) {
-        return true;
+        return run_sql(session, create, deadline, err) ||
+               err_while(err, "creating table %s", table);
     }
-    dialect_sql(sql, sizeof sql, dialect->comment_table, table, "", MARK_TEXT);
-    return session_execute(session, sql, NULL, NULL, deadline, err) ||
-           err_while(err, "marking table %s", table);
+    dialect_sql(comment, sizeof comment, dialect->comment_table, table, "", MARK_TEXT);
+    return (run_sql(session, "begin", deadline, err) && run_sql(session, create, deadline, err) &&
+            run_sql(session, comment, deadline, err) &&
+            run_sql(session, "commit", deadline, err)) ||
+           err_while(err, "creating table %s", table);
 }
 
 bool mark_drop(struct session *session, const char *table, int64_t deadline, struct err *err)
