@@ -47,7 +47,7 @@ bool reader_fail(const struct reader *reader, int line, const char *format, ...)
 
 bool reader_suggest(const struct reader *reader, const char *near)
 {
-    return near != NULL ? err_hint(reader->err, "did you mean %s?", near) : false;
+    return near != NULL ? err_hint(reader->err, "did you mean \"%s\"?", near) : false;
 }
 
 /* ---- the tree ---- */
@@ -189,9 +189,10 @@ static bool find_folder(const struct reader *reader, const char **out)
 {
     char real[PATH_MAX];
     const char *slash = strrchr(reader->path, '/');
-    const char *folder = slash == NULL ? arena_strdup(reader->arena, ".")
-                                       : arena_strndup(reader->arena, reader->path,
-                                                       (size_t)(slash - reader->path) + 1);
+    size_t size = slash == NULL ? 0 : (size_t)(slash - reader->path);
+    const char *folder = slash == NULL ? "."
+                         : size == 0   ? "/"
+                                       : arena_strndup(reader->arena, reader->path, size);
     if (folder == NULL) {
         return err_memory(reader->err);
     }

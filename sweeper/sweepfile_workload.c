@@ -98,7 +98,7 @@ bool workload_set(struct workload_spec *workload, const char *key, const char *t
         const char *near = key_nearest("workload", key);
         err_set(err, ERR_CODE_usage, "%.60s is no setting of the workload%s", key,
                 row == NULL ? "" : " that one word can say");
-        return row == NULL && near != NULL ? err_hint(err, "did you mean %s?", near) : false;
+        return row == NULL && near != NULL ? err_hint(err, "did you mean \"%s\"?", near) : false;
     }
     if (row->type == KEY_ARGV) {
         return split_words(row, text, arena, member_of(workload, row), err);
