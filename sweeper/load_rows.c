@@ -97,7 +97,7 @@ static bool fill_metrics(const struct load_result *result, struct arena *arena,
             .name = metrics[i].name, .value = metrics[i].value, .better = metrics[i].better};
     }
     for (size_t i = 0; i < result->error_row_count; i++) {
-        const struct load_error_row *row = result.errors[i];
+        const struct load_error_row *row = &result->errors[i];
         errors[i] = (struct store_error_row){.transaction = row->transaction,
                                              .code = row->code,
                                              .text = row->text,
