@@ -109,9 +109,14 @@ static bool parse_line(struct bytes text, struct line *out)
         return false;
     }
     out->name = (struct bytes){.data = rest.data, .size = size};
-    at = skip_blanks(text, at + size);
+    size_t name_end = at + size;
+    at = skip_blanks(text, name_end);
     if (at < text.size && text.data[at] == '=') {
         at = skip_blanks(text, at + 1);
+    }
+    /* "port-5" is a setting for the server, but a new value in its place would join the name. */
+    if (at == name_end && at < text.size && text.data[at] != '\'') {
+        return false;
     }
     size_t end = value_end(text, at);
     out->value_start = out->start + at;
