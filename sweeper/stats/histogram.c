@@ -8,11 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    SUB_COUNT = 1 << HISTOGRAM_SUB_BITS,
-    TOP_BUCKET = HISTOGRAM_BUCKETS - 1,
-    VARINT_BYTES = 10
-};
+enum { SUB_COUNT = 1 << HISTOGRAM_SUB_BITS, TOP_BUCKET = HISTOGRAM_BUCKETS - 1, VARINT_BYTES = 10 };
 
 void histogram_clear(struct histogram *histogram)
 {
@@ -136,9 +132,24 @@ void histogram_encode(const struct histogram *histogram, struct text *out)
     }
 }
 
+/* What cannot have been recorded is not believed: a percentile is clamped to min and max, so these
+ * must lie in the first and the last bucket in use. */
+static bool is_coherent(const struct histogram *histogram, size_t first, size_t last)
+{
+    double slack = 1e-9 * (double)histogram->max_ns;
+    double mean = histogram_mean_ns(histogram);
+    if (histogram->count == 0) {
+        return histogram->sum_ns == 0 && histogram->min_ns == 0 && histogram->max_ns == 0;
+    }
+    return histogram->min_ns <= histogram->max_ns && histogram->max_ns < UINT64_MAX &&
+           bucket_of(histogram->min_ns) == first && bucket_of(histogram->max_ns) == last &&
+           mean >= (double)histogram->min_ns - slack && mean <= (double)histogram->max_ns + slack;
+}
+
 bool histogram_decode(struct histogram *histogram, struct bytes blob)
 {
     size_t at = 0;
+    size_t first = 0;
     size_t bucket = 0;
     uint64_t total = 0;
     histogram_clear(histogram);
@@ -150,15 +161,20 @@ bool histogram_decode(struct histogram *histogram, struct bytes blob)
         uint64_t gap = 0;
         uint64_t count = 0;
         if (!get_varint(blob, &at, &gap) || !get_varint(blob, &at, &count) ||
-            gap >= HISTOGRAM_BUCKETS - bucket || count > UINT32_MAX || count == 0) {
+            gap >= HISTOGRAM_BUCKETS - bucket || (gap == 0 && total > 0) || count > UINT32_MAX ||
+            count == 0) {
             return false;
         }
         bucket += (size_t)gap;
-        histogram->buckets[bucket] += (uint32_t)count;
+        first = total == 0 ? bucket : first;
+        histogram->buckets[bucket] = (uint32_t)count;
         total += count;
+    }
+    if (total != histogram->count || !is_coherent(histogram, first, bucket)) {
+        return false;
     }
     if (histogram->count == 0) {
         histogram->min_ns = UINT64_MAX;
     }
-    return total == histogram->count && histogram->max_ns + 1 > 0;
+    return true;
 }
