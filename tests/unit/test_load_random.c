@@ -62,7 +62,7 @@ static void check_span(int64_t low, int64_t span)
     memset(cells, 0, sizeof cells);
     random_seed(&random, 1, (uint64_t)span);
     for (int i = 0; i < DRAWS; i++) {
-        int64_t value = random_between(&random, low, low + span - 1);
+        int64_t value = random_between(&random, low, low + (span - 1));
         assert_true(value >= low && value - low < span);
         cells[value - low]++;
     }
