@@ -122,25 +122,34 @@ static bool name_node(const struct reader *reader, const char *name, const struc
     return (out->name != NULL && out->where != NULL) || err_memory(reader->err);
 }
 
-/* The depth is limited by the lexical pass. */
-static bool convert(const struct reader *reader, config_setting_t *setting,
-                    const struct node *parent, struct node *out)
+static bool convert_value(const struct reader *reader, const config_setting_t *setting,
+                          const struct lexed *values, struct node *out)
 {
-    int type = config_setting_type(setting);
+    if (config_setting_type(setting) == CONFIG_TYPE_BOOL) {
+        out->kind = NODE_BOOL;
+        out->text = config_setting_get_bool(setting) ? "true" : "false";
+        return true;
+    }
+    if (config_setting_type(setting) != CONFIG_TYPE_INT) {
+        return reader_fail(reader, out->line, "%.120s has no value", out->where);
+    }
+    size_t index = (size_t)config_setting_get_int(setting);
+    assert(index < values->count);
+    out->kind = NODE_TEXT;
+    out->text = values->texts[index];
+    return true;
+}
+
+/* The depth is limited by the lexical pass. */
+static bool convert(const struct reader *reader, const config_setting_t *setting,
+                    const struct lexed *values, const struct node *parent, struct node *out)
+{
     out->line = (int)config_setting_source_line(setting);
     if (!name_node(reader, config_setting_name(setting), parent, out)) {
         return false;
     }
-    if (type == CONFIG_TYPE_STRING || type == CONFIG_TYPE_BOOL) {
-        const char *text = type == CONFIG_TYPE_STRING         ? config_setting_get_string(setting)
-                           : config_setting_get_bool(setting) ? "true"
-                                                              : "false";
-        out->kind = type == CONFIG_TYPE_STRING ? NODE_TEXT : NODE_BOOL;
-        out->text = arena_strdup(reader->arena, text);
-        return out->text != NULL || err_memory(reader->err);
-    }
     if (config_setting_is_aggregate(setting) == CONFIG_FALSE) {
-        return reader_fail(reader, out->line, "%.120s has no value", out->where);
+        return convert_value(reader, setting, values, out);
     }
     out->kind = config_setting_is_group(setting) != CONFIG_FALSE ? NODE_GROUP : NODE_LIST;
     out->child_count = (size_t)config_setting_length(setting);
@@ -149,7 +158,7 @@ static bool convert(const struct reader *reader, config_setting_t *setting,
         return err_memory(reader->err);
     }
     for (size_t i = 0; i < out->child_count; i++) {
-        if (!convert(reader, config_setting_get_elem(setting, (unsigned)i), out,
+        if (!convert(reader, config_setting_get_elem(setting, (unsigned)i), values, out,
                      &out->children[i])) {
             return false;
         }
@@ -170,13 +179,14 @@ static bool fail_grammar(const struct reader *reader, const config_t *config)
 static bool read_tree(const struct reader *reader, const char *text, struct node *root)
 {
     const char *safe = NULL;
+    struct lexed values;
     config_t config;
-    if (!sweepfile_lex(reader, text, &safe)) {
+    if (!sweepfile_lex(reader, text, &safe, &values)) {
         return false;
     }
     config_init(&config);
     bool ok = config_read_string(&config, safe) == CONFIG_TRUE
-                  ? convert(reader, config_root_setting(&config), NULL, root)
+                  ? convert(reader, config_root_setting(&config), &values, NULL, root)
                   : fail_grammar(reader, &config);
     config_destroy(&config);
     return ok;

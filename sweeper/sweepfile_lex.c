@@ -1,17 +1,19 @@
 /*
  * The pass over a sweep file before libconfig. libconfig 1.5 reads 4294967296 as 0 and saturates
- * without a word, so no number reaches it: each is checked here and becomes a quoted string of its
- * exact text. As libconfig joins adjacent strings, values without a separator are refused here.
+ * without a word, and it loses the memory of a text in front of a syntax error. So neither numbers
+ * nor texts reach it: each becomes the index of its exact text in a list, on the same line.
  *
- * What libconfig notices but reports badly is found here too: a setting that stands twice, strings
- * and comments that never end. Nothing else is judged: the grammar is libconfig's.
+ * What libconfig notices but reports badly is found here too: a setting that stands twice, texts
+ * and comments that never end. As it would join adjacent texts, values without a separator are
+ * refused. Nothing else is judged: the grammar is libconfig's.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "sweeper/sweepfile_node.h"
 
-enum { DEPTH_LIMIT = 32, GROUP_LIMIT = 4096, NUMBER_LIMIT = 64 };
+/* libconfig's time grows with the square of what a group or a list holds. */
+enum { DEPTH_LIMIT = 32, GROUP_LIMIT = 4096, LIST_LIMIT = 65536, NUMBER_LIMIT = 64 };
 
 enum token { TOKEN_OTHER, TOKEN_NAME, TOKEN_STRING, TOKEN_NUMBER };
 
@@ -22,10 +24,11 @@ struct seen {
     int line;
 };
 
-/* One pair of brackets that is open. Only groups hold names. */
+/* One pair of brackets that is open. Groups count their names, lists their commas. */
 struct scope {
     const struct seen *newest;
-    size_t count;
+    size_t name_count;
+    size_t comma_count;
 };
 
 struct lexer {
@@ -38,6 +41,8 @@ struct lexer {
     int name_line;
     struct scope scopes[DEPTH_LIMIT];
     size_t depth;
+    struct lexed *values;
+    size_t capacity;
 };
 
 /* ASCII only, whatever the locale says. */
@@ -95,21 +100,6 @@ static size_t string_length(const char *at)
     return at[size] == '"' ? size + 1 : SIZE_MAX;
 }
 
-/* A NUL would end the text for everybody who reads it. */
-static bool holds_nul(const char *at, size_t size)
-{
-    for (size_t i = 0; i + 4 <= size; i++) {
-        if (at[i] != '\\') {
-            continue;
-        }
-        if ((at[i + 1] == 'x' || at[i + 1] == 'X') && at[i + 2] == '0' && at[i + 3] == '0') {
-            return true;
-        }
-        i++;
-    }
-    return false;
-}
-
 static bool lex_comment(struct lexer *lexer, size_t size)
 {
     if (size == SIZE_MAX) {
@@ -125,19 +115,113 @@ static bool fail_separator(const struct lexer *lexer)
     return err_hint(lexer->reader->err, "put a comma between them, or one pair of quotes around");
 }
 
+/* ---- values ---- */
+
+/* The value's index takes its place. */
+static bool add_value(struct lexer *lexer, const char *text)
+{
+    struct lexed *values = lexer->values;
+    if (text == NULL) {
+        return err_memory(lexer->reader->err);
+    }
+    if (values->count == lexer->capacity) {
+        size_t larger = lexer->capacity == 0 ? 64 : 2 * lexer->capacity;
+        const char **grown = ARENA_ARRAY(lexer->reader->arena, const char *, larger);
+        if (grown == NULL) {
+            return err_memory(lexer->reader->err);
+        }
+        if (values->count > 0) {
+            memcpy(grown, values->texts, values->count * sizeof *grown);
+        }
+        values->texts = grown;
+        lexer->capacity = larger;
+    }
+    text_addf(&lexer->out, " %zu ", values->count);
+    values->texts[values->count++] = text;
+    return true;
+}
+
+/* ---- texts ---- */
+
+static int hex_digit(char byte)
+{
+    const char *digits = "0123456789abcdef";
+    const char *found = byte != '\0' ? strchr(digits, byte | 0x20) : NULL;
+    return found != NULL && (is_digit(byte) || is_letter(byte)) ? (int)(found - digits) : -1;
+}
+
+/* The escapes of libconfig 1.5; a backslash before anything else stands for itself. Returns how
+ * many bytes were read. */
+static size_t add_escape(const char *at, struct text *out)
+{
+    static const char names[] = "nrtf\\\"";
+    static const char bytes[] = "\n\r\t\f\\\"";
+    const char *found = at[1] != '\0' ? strchr(names, at[1]) : NULL;
+    if (found != NULL) {
+        text_add_char(out, bytes[found - names]);
+        return 2;
+    }
+    if ((at[1] == 'x' || at[1] == 'X') && hex_digit(at[2]) >= 0 && hex_digit(at[3]) >= 0) {
+        text_add_char(out, (char)(hex_digit(at[2]) * 16 + hex_digit(at[3])));
+        return 4;
+    }
+    text_add_char(out, '\\');
+    return 1;
+}
+
+/* What stands between the quotes. */
+static void add_text(const char *at, size_t size, struct text *out)
+{
+    const char *end = at + size;
+    while (at < end) {
+        if (*at == '\\') {
+            at += add_escape(at, out);
+        } else {
+            text_add_char(out, *at++);
+        }
+    }
+}
+
+/* Adjacent texts are one, as in C and in libconfig. */
+static bool keep_text(struct lexer *lexer, const char *at, size_t size)
+{
+    struct lexed *values = lexer->values;
+    bool is_joined = lexer->before == TOKEN_STRING;
+    struct text text;
+    text_open(&text, lexer->reader->arena);
+    if (is_joined) {
+        text_add(&text, values->texts[values->count - 1]);
+    }
+    add_text(at, size, &text);
+    const char *done = text_done(&text);
+    if (done != NULL && strlen(done) != text.size) {
+        return reader_fail(lexer->reader, lexer->line, "a text cannot hold a NUL byte");
+    }
+    if (!is_joined || done == NULL) {
+        return add_value(lexer, done);
+    }
+    values->texts[values->count - 1] = done;
+    return true;
+}
+
 static bool lex_string(struct lexer *lexer)
 {
     size_t size = string_length(lexer->at);
     if (size == SIZE_MAX) {
         return reader_fail(lexer->reader, lexer->line, "this text is never closed");
     }
-    if (holds_nul(lexer->at, size)) {
-        return reader_fail(lexer->reader, lexer->line, "a text cannot hold a NUL byte");
-    }
     if (lexer->before == TOKEN_NUMBER) {
         return fail_separator(lexer);
     }
-    copy(lexer, size);
+    if (!keep_text(lexer, lexer->at + 1, size - 2)) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        if (lexer->at[i] == '\n') {
+            text_add_char(&lexer->out, '\n');
+        }
+    }
+    skip(lexer, size);
     lexer->before = TOKEN_STRING;
     return true;
 }
@@ -167,13 +251,14 @@ static bool read_hex(const char *digits, int64_t *out)
 {
     uint64_t value = 0;
     size_t count = strlen(digits);
-    if (count == 0 || count > 16 || strspn(digits, "0123456789abcdefABCDEF") != count) {
+    if (count == 0 || count > 16) {
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        uint64_t digit = is_digit(digits[i]) ? (uint64_t)(digits[i] - '0')
-                                             : (uint64_t)((digits[i] | 0x20) - 'a' + 10);
-        value = value * 16 + digit;
+        if (hex_digit(digits[i]) < 0) {
+            return false;
+        }
+        value = value * 16 + (uint64_t)hex_digit(digits[i]);
     }
     *out = (int64_t)value;
     return value <= INT64_MAX;
@@ -192,41 +277,43 @@ static bool fail_number(const struct lexer *lexer, const char *token, const char
 {
     reader_fail(lexer->reader, lexer->line, "%.40s %s", token, what);
     lexer->reader->err->code = ERR_CODE_number;
-    const char *digits = token + (token[0] == '-' || token[0] == '+');
-    const char *unit = digits + strspn(digits, "0123456789.");
-    return (!is_letter(*unit) && *unit != '%') ||
-                   (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
-               ? false
-               : err_hint(lexer->reader->err, "write what has a unit as a text: \"%.40s\"", token);
+    return false;
 }
 
-static bool add_number(struct lexer *lexer, char *token)
+static bool fail_real(const struct lexer *lexer, const char *token)
+{
+    const char *unit = token + strspn(token, "+-0123456789.");
+    fail_number(lexer, token, "is not a number");
+    return *unit != '\0' && *unit != '_' && strpbrk(unit, "0123456789") == NULL
+               ? err_hint(lexer->reader->err, "write what has a unit as a text: \"%.40s\"", token)
+               : false;
+}
+
+/* A whole number, as libconfig writes them; else a real one. */
+static bool add_number(struct lexer *lexer, const char *token)
 {
     char whole[NUMBER_LIMIT];
     int64_t integer = 0;
     double real = 0;
     struct err ignored;
-    const char *digits = token + (token[0] == '-' || token[0] == '+');
+    struct arena *arena = lexer->reader->arena;
+    bool has_sign = token[0] == '-' || token[0] == '+';
     snprintf(whole, sizeof whole, "%s", token);
     cut_suffix(whole);
-    const char *plain = whole + (digits - token);
+    const char *digits = whole + has_sign;
     if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X')) {
-        if (digits != token || !read_hex(plain + 2, &integer)) {
-            return fail_number(lexer, token, "is no hexadecimal number of 63 bits");
-        }
-        text_addf(&lexer->out, "\"%lld\"", (long long)integer);
-    } else if (plain[strspn(plain, "0123456789")] == '\0') {
-        if (!units_parse_int(whole, &integer, &ignored)) {
-            return fail_number(lexer, token, "does not fit into 64 bits");
-        }
-        text_addf(&lexer->out, "\"%s\"", whole + (whole[0] == '+'));
-    } else {
-        if (!units_parse_real(token, &real, &ignored)) {
-            return fail_number(lexer, token, "is not a number");
-        }
-        text_addf(&lexer->out, "\"%s\"", token + (token[0] == '+'));
+        return !has_sign && read_hex(digits + 2, &integer)
+                   ? add_value(lexer, arena_printf(arena, "%lld", (long long)integer))
+                   : fail_number(lexer, token, "is no hexadecimal number of 63 bits");
     }
-    return true;
+    if (digits[strspn(digits, "0123456789")] == '\0') {
+        return units_parse_int(whole, &integer, &ignored)
+                   ? add_value(lexer, arena_strdup(arena, whole + (whole[0] == '+')))
+                   : fail_number(lexer, token, "does not fit into 64 bits");
+    }
+    return units_parse_real(token, &real, &ignored)
+               ? add_value(lexer, arena_strdup(arena, token + (token[0] == '+')))
+               : fail_real(lexer, token);
 }
 
 static bool lex_number(struct lexer *lexer)
@@ -275,8 +362,7 @@ static bool keep_setting(struct lexer *lexer)
                 (int)(seen->name.size < 60 ? seen->name.size : 60), seen->name.data, seen->line);
         }
     }
-    /* Both this search and libconfig's own take the square of it. */
-    if (scope->count == GROUP_LIMIT) {
+    if (scope->name_count == GROUP_LIMIT) {
         return reader_fail(lexer->reader, lexer->name_line, "a group has more than %d settings",
                            GROUP_LIMIT);
     }
@@ -286,7 +372,7 @@ static bool keep_setting(struct lexer *lexer)
     }
     *seen = (struct seen){.older = scope->newest, .name = lexer->name, .line = lexer->name_line};
     scope->newest = seen;
-    scope->count++;
+    scope->name_count++;
     return true;
 }
 
@@ -295,6 +381,10 @@ static bool lex_mark(struct lexer *lexer)
     char mark = *lexer->at;
     if ((mark == '=' || mark == ':') && lexer->before == TOKEN_NAME && !keep_setting(lexer)) {
         return false;
+    }
+    if (mark == ',' && ++lexer->scopes[lexer->depth].comma_count >= LIST_LIMIT) {
+        return reader_fail(lexer->reader, lexer->line, "a list has more than %d values",
+                           LIST_LIMIT);
     }
     if (strchr("{[(", mark) != NULL) {
         if (lexer->depth + 1 == DEPTH_LIMIT) {
@@ -381,9 +471,11 @@ static bool check_utf8(const struct reader *reader, const char *text)
     return true;
 }
 
-bool sweepfile_lex(const struct reader *reader, const char *text, const char **out)
+bool sweepfile_lex(const struct reader *reader, const char *text, const char **out,
+                   struct lexed *out_values)
 {
-    struct lexer lexer = {.reader = reader, .at = text, .line = 1};
+    struct lexer lexer = {.reader = reader, .at = text, .line = 1, .values = out_values};
+    *out_values = (struct lexed){.texts = NULL};
     if (strncmp(text, "\xef\xbb\xbf", 3) == 0) {
         lexer.at += 3; /* the mark that some editors put before UTF-8 */
     }

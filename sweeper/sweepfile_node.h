@@ -48,11 +48,18 @@ bool node_words(const struct reader *reader, const struct node *list,
 
 /* ---- sweepfile_lex.c ---- */
 
-/* Prepares the text for libconfig: numbers become quoted strings of their exact text, on the line
- * they stand on. Refuses numbers that are malformed or do not fit 64 bits, values without a
+/* The texts of a file's values, numbers as they are written (hexadecimal ones in decimal). */
+struct lexed {
+    const char **texts;
+    size_t count;
+};
+
+/* Prepares the text for libconfig: each number and each text becomes its index in the list, on the
+ * line it stands on. Refuses numbers that are malformed or do not fit 64 bits, values without a
  * separator, @include, settings given twice, nesting too deep, what is not closed, and what is
  * not UTF-8. */
-bool sweepfile_lex(const struct reader *reader, const char *text, const char **out) MUST_USE;
+bool sweepfile_lex(const struct reader *reader, const char *text, const char **out,
+                   struct lexed *out_values) MUST_USE;
 
 /* ---- sweepfile_keys.c ---- */
 
