@@ -60,6 +60,12 @@ static size_t get_count(struct wire *wire, size_t least)
     return count;
 }
 
+/* Nothing more is worth room once a byte was wrong: a histogram takes far more than its bytes. */
+static bool can_go_on(const struct wire *wire, const void *items)
+{
+    return items != NULL && !wire->failed;
+}
+
 /* ---- texts and lists, where NULL is not "" ---- */
 
 static void put_text(struct text *out, const char *text)
@@ -97,7 +103,7 @@ static const char *const *get_list(struct wire *wire, struct arena *arena)
         wire->failed = true;
         return NULL;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; can_go_on(wire, list) && i < count; i++) {
         list[i] = wire_string(wire, arena);
     }
     return is_there ? list : NULL;
@@ -159,7 +165,7 @@ static void get_workload(struct wire *wire, struct arena *arena, struct workload
     }
     out->metric_count = get_count(wire, 12);
     out->metrics = ARENA_ARRAY(arena, struct load_metric_spec, out->metric_count + 1);
-    for (size_t i = 0; out->metrics != NULL && i < out->metric_count; i++) {
+    for (size_t i = 0; can_go_on(wire, out->metrics) && i < out->metric_count; i++) {
         out->metrics[i].name = wire_string(wire, arena);
         out->metrics[i].regex = wire_string(wire, arena);
         out->metrics[i].better = wire_string(wire, arena);
@@ -248,7 +254,7 @@ bool load_job_decode(struct bytes frame, struct arena *arena, struct load_job *o
     out->session.application = get_text(&wire, arena);
     size_t count = get_count(&wire, 32);
     struct setting *settings = ARENA_ARRAY(arena, struct setting, count + 1);
-    for (size_t i = 0; settings != NULL && i < count; i++) {
+    for (size_t i = 0; can_go_on(&wire, settings) && i < count; i++) {
         get_setting(&wire, arena, &settings[i]);
     }
     out->session.settings = settings;
@@ -361,7 +367,7 @@ static bool get_transactions(struct wire *wire, struct arena *arena, struct load
 {
     out->transaction_count = get_count(wire, 24);
     out->transactions = ARENA_ARRAY(arena, struct load_transaction, out->transaction_count + 1);
-    for (size_t i = 0; out->transactions != NULL && i < out->transaction_count; i++) {
+    for (size_t i = 0; can_go_on(wire, out->transactions) && i < out->transaction_count; i++) {
         out->transactions[i].name = wire_string(wire, arena);
         out->transactions[i].error_count = wire_u64(wire);
         out->transactions[i].retry_count = wire_u64(wire);
@@ -374,7 +380,7 @@ static bool get_statements(struct wire *wire, struct arena *arena, struct load_r
 {
     out->statement_count = get_count(wire, 20);
     out->statements = ARENA_ARRAY(arena, struct load_statement, out->statement_count + 1);
-    for (size_t i = 0; out->statements != NULL && i < out->statement_count; i++) {
+    for (size_t i = 0; can_go_on(wire, out->statements) && i < out->statement_count; i++) {
         out->statements[i].transaction = wire_string(wire, arena);
         out->statements[i].statement = wire_string(wire, arena);
         out->statements[i].error_count = wire_u64(wire);
@@ -387,7 +393,7 @@ static bool get_errors(struct wire *wire, struct arena *arena, struct load_resul
 {
     out->error_row_count = get_count(wire, 20);
     out->errors = ARENA_ARRAY(arena, struct load_error_row, out->error_row_count + 1);
-    for (size_t i = 0; out->errors != NULL && i < out->error_row_count; i++) {
+    for (size_t i = 0; can_go_on(wire, out->errors) && i < out->error_row_count; i++) {
         out->errors[i].transaction = wire_string(wire, arena);
         out->errors[i].code = wire_string(wire, arena);
         out->errors[i].text = wire_string(wire, arena);
@@ -400,7 +406,7 @@ static bool get_seconds(struct wire *wire, struct arena *arena, struct load_resu
 {
     out->second_count = get_count(wire, 29);
     out->seconds = ARENA_ARRAY(arena, struct load_second, out->second_count + 1);
-    for (size_t i = 0; out->seconds != NULL && i < out->second_count; i++) {
+    for (size_t i = 0; can_go_on(wire, out->seconds) && i < out->second_count; i++) {
         get_second(wire, &out->seconds[i]);
     }
     return out->seconds != NULL;
@@ -410,7 +416,7 @@ static bool get_metrics(struct wire *wire, struct arena *arena, struct load_resu
 {
     out->metric_count = get_count(wire, 16);
     out->metrics = ARENA_ARRAY(arena, struct load_metric, out->metric_count + 1);
-    for (size_t i = 0; out->metrics != NULL && i < out->metric_count; i++) {
+    for (size_t i = 0; can_go_on(wire, out->metrics) && i < out->metric_count; i++) {
         out->metrics[i].name = wire_string(wire, arena);
         out->metrics[i].value = wire_f64(wire);
         out->metrics[i].better = wire_string(wire, arena);
