@@ -5,9 +5,15 @@
 #include <regex.h>
 #include <string.h>
 
-#include "sweeper/load/workload.h"
+#include "sweeper/load/command/command.h"
 
-enum { CONNECT_MS = 60000, MARGIN_MS = 30000, METRIC_LIMIT = 16, SLOT_LIMIT = 256 };
+enum {
+    CONNECT_MS = 60000,
+    MARGIN_MS = 30000,
+    METRIC_LIMIT = 16,
+    SLOT_LIMIT = 256,
+    FILL_BYTES = 16 << 20 /* of a command with its words filled in */
+};
 
 bool workload_writes(const struct workload_spec *workload)
 {
@@ -85,14 +91,17 @@ static bool add_driven(const struct load_result *result, struct arena *arena,
     for (size_t i = 0; i < result->statement_count; i++) {
         statements += result->statements[i].latency->count;
     }
-    if (all->count == 0 || seconds <= 0) {
+    if (all->count + failed == 0 || seconds <= 0) {
+        return true;
+    }
+    add_metric(list, "error_pct", 100 * (double)failed / (double)(all->count + failed), "lower");
+    if (all->count == 0) {
         return true;
     }
     add_metric(list, "throughput_per_s", (double)all->count / seconds, "higher");
     add_latencies(list, all);
     add_metric(list, "tpm", 60 * (double)all->count / seconds, "higher");
     add_metric(list, "spm", 60 * (double)statements / seconds, "higher");
-    add_metric(list, "error_pct", 100 * (double)failed / (double)(all->count + failed), "lower");
     return true;
 }
 
@@ -140,20 +149,8 @@ static bool check_regex(const char *pattern, struct err *err)
                    pattern, why);
 }
 
-static bool check_command(const struct workload_spec *workload, struct err *err)
+static bool check_patterns(const struct workload_spec *workload, struct err *err)
 {
-    if (workload->command == NULL || workload->command[0] == NULL) {
-        return spec_err(err, "a command workload needs its command",
-                        "command = [ \"program\", \"argument\" ];");
-    }
-    if (workload->rate_per_s > 0) {
-        return spec_err(err, "rate is not for command workloads",
-                        "give the program its own option for the rate");
-    }
-    if (strcmp(workload->preset, "none") == 0 && workload->metric_count == 0) {
-        return spec_err(err, "nothing would be read from the command's output",
-                        "give metrics or a preset; preset = \"time\" takes its duration");
-    }
     for (size_t i = 0; i < workload->metric_count; i++) {
         if (!check_regex(workload->metrics[i].regex, err)) {
             return false;
@@ -167,13 +164,71 @@ static bool check_command(const struct workload_spec *workload, struct err *err)
     return true;
 }
 
-/* Statement kinds of a mix; each takes a slot a table. */
-static int64_t kinds_of(const char *mix)
+/* A word in braces that names no setting would fail the first trial of the night. */
+static bool check_words(const struct workload_spec *workload, struct err *err)
 {
-    return strcmp(mix, "read_only") == 0    ? 5
-           : strcmp(mix, "read_write") == 0 ? 9
-           : strcmp(mix, "write_only") == 0 ? 4
-                                            : 1;
+    struct arena arena;
+    const char *const *argv = NULL;
+    arena_open(&arena, FILL_BYTES);
+    bool ok = command_fill(workload, &arena, &argv, err);
+    arena_close(&arena);
+    return ok;
+}
+
+static bool check_command(const struct workload_spec *workload, struct err *err)
+{
+    if (workload->command == NULL || workload->command[0] == NULL) {
+        return spec_err(err, "a command workload needs its command",
+                        "command = [ \"program\", \"argument\" ];");
+    }
+    if (workload->rate_per_s > 0) {
+        return spec_err(err, "rate is not for command workloads",
+                        "give the program its own option for the rate");
+    }
+    if (strcmp(workload->reset, "reload") == 0) {
+        return spec_err(err, "a command's data cannot be loaded again, dbsweep does not know them",
+                        "reset = \"command\"; with a reset_command, or reset = \"snapshot\";");
+    }
+    if (strcmp(workload->preset, "none") == 0 && workload->metric_count == 0) {
+        return spec_err(err, "nothing would be read from the command's output",
+                        "give metrics or a preset; preset = \"time\" takes its duration");
+    }
+    return check_patterns(workload, err) && check_words(workload, err);
+}
+
+static const struct {
+    const char *name;
+    int64_t statement_count; /* each takes a slot a table */
+} mixes[] = {
+    {"read_only", 5},    {"read_write", 9},       {"write_only", 4}, {"point_select", 1},
+    {"update_index", 1}, {"update_non_index", 1}, {"insert", 1},     {"delete", 1},
+};
+
+static bool unknown_mix(const char *mix, struct err *err)
+{
+    const char *names[COUNT_OF(mixes)];
+    for (size_t i = 0; i < COUNT_OF(mixes); i++) {
+        names[i] = mixes[i].name;
+    }
+    const char *near = text_nearest(mix, names, COUNT_OF(mixes));
+    err_set(err, ERR_CODE_sweep_file, "mix \"%.60s\" is unknown", mix);
+    return near != NULL ? err_hint(err, "did you mean \"%s\"?", near) : false;
+}
+
+static bool check_oltp(const struct workload_spec *workload, struct err *err)
+{
+    size_t mix = 0;
+    while (mix < COUNT_OF(mixes) && strcmp(mixes[mix].name, workload->mix) != 0) {
+        mix++;
+    }
+    if (mix == COUNT_OF(mixes)) {
+        return unknown_mix(workload->mix, err);
+    }
+    if (workload->prepared && workload->tables > SLOT_LIMIT / mixes[mix].statement_count) {
+        return spec_err(err, "the tables have more statements than can be prepared (256)",
+                        "use fewer tables, or prepared = false");
+    }
+    return true;
 }
 
 bool workload_check_spec(const struct workload_spec *workload, struct err *err)
@@ -186,12 +241,6 @@ bool workload_check_spec(const struct workload_spec *workload, struct err *err)
         return spec_err(err, "reset = \"command\" and reset_command belong together",
                         "give both or neither");
     }
-    if (strcmp(workload->kind, "command") == 0) {
-        return check_command(workload, err);
-    }
-    if (workload->prepared && workload->tables * kinds_of(workload->mix) > SLOT_LIMIT) {
-        return spec_err(err, "the tables have more statements than can be prepared (256)",
-                        "use fewer tables, or prepared = false");
-    }
-    return true;
+    return strcmp(workload->kind, "command") == 0 ? check_command(workload, err)
+                                                  : check_oltp(workload, err);
 }
