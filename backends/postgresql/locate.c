@@ -230,6 +230,7 @@ static bool parse_options(struct server *server, const char *line, struct err *e
         }
     }
     state->options = words;
+    state->config_directory = NULL;
     if (directory != NULL && strcmp(directory, pg_data_directory(server)) != 0) {
         state->config_directory = directory;
     }

@@ -176,6 +176,7 @@ static const char *unit_in(const char *cgroups, struct arena *arena)
 static bool find_unit(struct server *server, const struct pg_process *process, int64_t deadline,
                       struct err *err)
 {
+    pg_state_of(server)->unit = NULL;
     char path[64];
     char pid[32];
     const char *cgroups = NULL;
@@ -229,6 +230,7 @@ static bool has_commands(const struct target_spec *spec)
 static bool examine(struct server *server, int64_t deadline, struct err *err)
 {
     struct pg_process process = {0};
+    pg_state_of(server)->is_located = false; /* somebody may have started it anew */
     if (server->facts.data_directory == NULL && has_commands(server->spec)) {
         return true;
     }
