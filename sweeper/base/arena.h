@@ -28,8 +28,7 @@ void *arena_alloc(struct arena *arena, size_t size_bytes) MUST_USE;
 /* Zeroed array; NULL also where count * size overflows. */
 void *arena_alloc_array(struct arena *arena, size_t count, size_t size_bytes) MUST_USE;
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
-#define ARENA_ARRAY(arena, type, count)                                                            \
-    ((type *)arena_alloc_array((arena), (count), sizeof(type)))
+#define ARENA_ARRAY(arena, type, count) ((type *)arena_alloc_array((arena), (count), sizeof(type)))
 
 /* Copies; each adds a NUL that is not counted. NULL where memory ends. */
 char *arena_strdup(struct arena *arena, const char *text) MUST_USE;

@@ -37,10 +37,11 @@ static void real_sleep(int64_t deadline_ns)
 {
     struct pollfd wake = {.fd = stop_descriptor(), .events = POLLIN};
     while (stop_asked() == 0) {
-        int64_t left = deadline_ns - real_now();
-        if (left <= 0) {
+        int64_t now = real_now();
+        if (deadline_ns <= now) {
             return;
         }
+        int64_t left = deadline_ns - now;
         struct timespec wait = {.tv_sec = (time_t)(left / NS_PER_S),
                                 .tv_nsec = (long)(left % NS_PER_S)};
         if (ppoll(&wake, wake.fd >= 0 ? 1 : 0, &wait, NULL) < 0 && errno != EINTR) {
@@ -105,10 +106,11 @@ int clock_left_ms(int64_t deadline_ns)
     if (deadline_ns == CLOCK_NEVER) {
         return -1;
     }
-    int64_t left = deadline_ns - clock_now_ns();
-    if (left <= 0) {
+    int64_t now = clock_now_ns();
+    if (deadline_ns <= now) {
         return 0;
     }
+    int64_t left = deadline_ns - now;
     int64_t left_ms = left / NS_PER_MS + (left % NS_PER_MS != 0);
     return left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }

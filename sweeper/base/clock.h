@@ -14,9 +14,9 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S INT64_C(1000000000)
 
-int64_t clock_now_ns(void);      /* CLOCK_MONOTONIC */
-int64_t clock_boot_ns(void);     /* CLOCK_BOOTTIME: goes on while suspended */
-int64_t clock_wall_us(void);     /* since 1970-01-01 UTC */
+int64_t clock_now_ns(void);                  /* CLOCK_MONOTONIC */
+int64_t clock_boot_ns(void);                 /* CLOCK_BOOTTIME: goes on while suspended */
+int64_t clock_wall_us(void);                 /* since 1970-01-01 UTC */
 void clock_sleep_until(int64_t deadline_ns); /* returns early when a stop was asked (stop.h) */
 void clock_pause_until(int64_t deadline_ns); /* to the end: for work that no stop interrupts */
 

@@ -25,10 +25,13 @@ void err_clear(struct err *err)
 static void PRINTF_LIKE(3, 0)
     fill(struct err *err, enum err_code code, const char *format, va_list args)
 {
+    char text[sizeof err->text]; /* the arguments may stand in the record itself */
+    assert((size_t)code < COUNT_OF(rows));
+    vsnprintf(text, sizeof text, format, args);
     err_clear(err);
     err->code = code;
     err->class = rows[code].class;
-    vsnprintf(err->text, sizeof err->text, format, args);
+    memcpy(err->text, text, sizeof text);
 }
 
 bool err_set(struct err *err, enum err_code code, const char *format, ...)

@@ -19,12 +19,12 @@ enum err_code {
 struct err {
     enum err_code code;
     enum err_class class;
-    int native;            /* errno, exit status, SSH or client error number; 0 = none */
-    char native_text[16];  /* SQLSTATE, "signal 9", "errno"; empty = none */
-    char text[640];        /* lower case, no full stop */
-    char hint[320];        /* advice; empty = none */
-    char origin[96];       /* file:line, host, path or server the error speaks of; empty = none */
-    char context[4][128];  /* "while ..." innermost first */
+    int native;           /* errno, exit status, SSH or client error number; 0 = none */
+    char native_text[16]; /* SQLSTATE, "signal 9", "errno"; empty = none */
+    char text[640];       /* lower case, no full stop */
+    char hint[320];       /* advice; empty = none */
+    char origin[96];      /* file:line, host, path or server the error speaks of; empty = none */
+    char context[4][128]; /* "while ..." innermost first */
     int context_count;
 };
 
@@ -36,8 +36,7 @@ void err_clear(struct err *err);
 bool err_set(struct err *err, enum err_code code, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* As err_set for a failed system call: appends ": " strerror(errno) and keeps errno in native. */
-bool err_set_errno(struct err *err, enum err_code code, const char *format, ...)
-    PRINTF_LIKE(3, 4);
+bool err_set_errno(struct err *err, enum err_code code, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* The arena or malloc had no room. Returns false. */
 bool err_memory(struct err *err);

@@ -1,5 +1,6 @@
 /*
- * A JSON writer. Strings are escaped, invalid UTF-8 becomes U+FFFD.
+ * A JSON writer. Strings are escaped, invalid UTF-8 becomes U+FFFD. Control characters are
+ * escaped even where JSON allows them, because people read this on terminals.
  */
 #include "sweeper/base/json.h"
 
@@ -100,6 +101,11 @@ static void add_escaped(struct text *out, unsigned char byte)
     }
 }
 
+static bool is_c1(const unsigned char *at)
+{
+    return at[0] == 0xc2 && at[1] < 0xa0;
+}
+
 static void add_string(struct text *out, const char *value)
 {
     text_add_char(out, '"');
@@ -111,6 +117,8 @@ static void add_string(struct text *out, const char *value)
         } else if (length == 0) {
             text_add(out, "\xef\xbf\xbd");
             length = 1;
+        } else if (is_c1(at)) {
+            text_addf(out, "\\u%04x", at[1]);
         } else {
             text_add_bytes(out, at, length);
         }

@@ -52,6 +52,12 @@ static void write_out(const char *text)
     pthread_mutex_unlock(&log_mutex);
 }
 
+static const char *printable(struct arena *arena, const char *text)
+{
+    const char *copy = text_printable(arena, text);
+    return copy != NULL ? copy : "?";
+}
+
 static void json_head(struct json *json, enum log_level level)
 {
     char now[40];
@@ -84,19 +90,18 @@ void log_line(enum log_level level, const char *format, ...)
     struct text out;
     arena_open(&arena, ARENA_BYTES);
     text_open(&out, &arena);
-    const char *printable = text_printable(&arena, raw);
-    printable = printable != NULL ? printable : "?";
+    const char *shown = printable(&arena, raw);
     if (current_format == LOG_JSON) {
         struct json json;
         json_open(&json, &out);
         json_head(&json, level);
         json_key(&json, "text");
-        json_string(&json, printable);
+        json_string(&json, shown);
         json_object_end(&json);
     } else {
         text_addf(&out, "dbsweep: %s%s", level <= LOG_WARN ? level_names[level] : "",
                   level <= LOG_WARN ? ": " : "");
-        text_add(&out, printable);
+        text_add(&out, shown);
     }
     finish(&out);
     arena_close(&arena);
@@ -133,19 +138,21 @@ static void err_as_json(const struct err *err, enum log_level level, struct text
 static void err_as_text(const struct err *err, enum log_level level, struct arena *arena,
                         struct text *out)
 {
-    const char *text = text_printable(arena, err->text);
-    const char *hint = text_printable(arena, err->hint);
-    text_addf(out, "%s%s%s: %s", err->origin[0] != '\0' ? err->origin : "dbsweep",
-              err->origin[0] != '\0' ? ": " : ": ", level_names[level], text != NULL ? text : "?");
+    const char *origin = err->origin[0] != '\0' ? err->origin : "dbsweep";
+    text_addf(out, "%s: %s: ", printable(arena, origin), level_names[level]);
+    text_add(out, printable(arena, err->text));
     if (err->native_text[0] != '\0' && strcmp(err->native_text, "errno") != 0) {
-        text_addf(out, " [%s%s%d]", err->native_text, " ", err->native);
+        text_addf(out, " [%s", printable(arena, err->native_text));
+        if (err->native != 0) {
+            text_addf(out, " %d", err->native);
+        }
+        text_add_char(out, ']');
     }
     for (int i = 0; i < err->context_count; i++) {
-        const char *context = text_printable(arena, err->context[i]);
-        text_addf(out, "\n  while %s", context != NULL ? context : "?");
+        text_addf(out, "\n  while %s", printable(arena, err->context[i]));
     }
-    if (hint != NULL && hint[0] != '\0') {
-        text_addf(out, "\n  hint: %s", hint);
+    if (err->hint[0] != '\0') {
+        text_addf(out, "\n  hint: %s", printable(arena, err->hint));
     }
 }
 

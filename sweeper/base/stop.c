@@ -1,14 +1,16 @@
 /*
- * The stop flag and the pipe that wakes poll().
+ * The stop flag and the pipe that wakes poll(). The flag is a lock-free atomic: handlers may set
+ * it, and any thread may look.
  */
 #include "sweeper/base/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t asked_signal;
+static atomic_int asked_signal;
 static int wake_pipe[2] = {-1, -1};
 
 static void wake(void)
@@ -21,8 +23,8 @@ static void wake(void)
 
 void stop_ask(int signal_number)
 {
-    if (asked_signal == 0) {
-        asked_signal = signal_number;
+    int none = 0;
+    if (atomic_compare_exchange_strong(&asked_signal, &none, signal_number)) {
         wake();
     }
 }
@@ -43,6 +45,9 @@ void stop_install(void)
     if (wake_pipe[0] < 0 && pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) != 0) {
         wake_pipe[0] = wake_pipe[1] = -1;
     }
+    if (stop_asked() != 0) {
+        wake();
+    }
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);
@@ -51,7 +56,7 @@ void stop_install(void)
 
 int stop_asked(void)
 {
-    return asked_signal;
+    return atomic_load(&asked_signal);
 }
 
 int stop_descriptor(void)
@@ -62,7 +67,8 @@ int stop_descriptor(void)
 void stop_clear(void)
 {
     char byte[16];
-    asked_signal = 0;
     while (wake_pipe[0] >= 0 && read(wake_pipe[0], byte, sizeof byte) > 0) {
     }
+    /* Last: a signal that comes after it finds an empty pipe and fills it again. */
+    atomic_store(&asked_signal, 0);
 }

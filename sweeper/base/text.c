@@ -3,7 +3,6 @@
  */
 #include "sweeper/base/text.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -89,13 +88,19 @@ const char *text_done(struct text *text)
     return text->data != NULL ? text->data : "";
 }
 
+/* tolower() would ask the locale, and a Turkish one has another 'I'. */
+static int lower(char byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte;
+}
+
 bool text_equal_nocase(const char *a, const char *b)
 {
-    while (*a != '\0' && tolower((unsigned char)*a) == tolower((unsigned char)*b)) {
+    while (*a != '\0' && lower(*a) == lower(*b)) {
         a++;
         b++;
     }
-    return tolower((unsigned char)*a) == tolower((unsigned char)*b);
+    return lower(*a) == lower(*b);
 }
 
 bool text_starts_with(const char *text, const char *prefix)
@@ -125,7 +130,7 @@ unsigned text_distance(const char *a, const char *b)
         unsigned corner = row[0];
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= b_size; j++) {
-            bool same = tolower((unsigned char)a[i - 1]) == tolower((unsigned char)b[j - 1]);
+            bool same = lower(a[i - 1]) == lower(b[j - 1]);
             unsigned best = corner + (same ? 0 : 1);
             best = row[j] + 1 < best ? row[j] + 1 : best;
             best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;

@@ -14,13 +14,14 @@
 
 #include "sweeper/base/text.h"
 
-enum { DIGIT_LIMIT = 36 };
+enum { DIGIT_LIMIT = 1000, EXPONENT_LIMIT = 400 };
 
 __extension__ typedef unsigned __int128 uint128;
 
 /* digits * 10^exponent */
 struct decimal {
     bool negative;
+    bool is_long; /* more digits than fit: only strtod can read it */
     uint128 digits;
     int exponent;
     const char *rest; /* what stands after the number */
@@ -42,18 +43,32 @@ static bool bad_number(const char *text, const char *why, struct err *err)
     return err_set(err, ERR_CODE_number, "\"%.60s\" %s", text, why);
 }
 
-/* Sign, digits, fraction and exponent. */
-static bool parse_decimal(const char *text, struct decimal *out, struct err *err)
+/* isspace() of the C locale, whatever the locale is. */
+static bool is_blank(char byte)
 {
-    const char *at = text;
-    size_t digit_count = 0;
-    bool in_fraction = false;
-    *out = (struct decimal){0};
-    while (isspace((unsigned char)*at)) {
-        at++;
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Zeros wait until another digit follows, so that trailing ones cost no precision. */
+static void add_digit(struct decimal *number, unsigned digit, int *waiting_zeros)
+{
+    if (digit == 0) {
+        (*waiting_zeros)++;
+        return;
     }
-    out->negative = *at == '-';
-    at += *at == '-' || *at == '+';
+    for (; *waiting_zeros >= 0; (*waiting_zeros)--) {
+        number->is_long |= __builtin_mul_overflow(number->digits, (uint128)10, &number->digits);
+    }
+    number->is_long |= __builtin_add_overflow(number->digits, (uint128)digit, &number->digits);
+    *waiting_zeros = 0;
+}
+
+/* Digits and fraction; NULL where there is no digit or where they do not end. */
+static const char *parse_digits(const char *at, struct decimal *out)
+{
+    int waiting_zeros = 0;
+    int digit_count = 0;
+    bool in_fraction = false;
     for (; isdigit((unsigned char)*at) || (*at == '.' && !in_fraction); at++) {
         if (*at == '.') {
             in_fraction = true;
@@ -61,58 +76,86 @@ static bool parse_decimal(const char *text, struct decimal *out, struct err *err
         }
         digit_count++;
         if (digit_count > DIGIT_LIMIT) {
-            return bad_number(text, "has too many digits", err);
+            return NULL;
         }
-        out->digits = out->digits * 10 + (unsigned)(*at - '0');
         out->exponent -= in_fraction;
+        add_digit(out, (unsigned)(*at - '0'), &waiting_zeros);
     }
-    if (digit_count == 0) {
+    out->exponent += waiting_zeros;
+    return digit_count > 0 ? at : NULL;
+}
+
+/* What follows an 'e' that is no exponent is left standing: it may be a unit. */
+static const char *parse_exponent(const char *at, long *out)
+{
+    char *end = NULL;
+    *out = 0;
+    size_t sign = at[0] != '\0' && (at[1] == '-' || at[1] == '+');
+    if ((*at != 'e' && *at != 'E') || !isdigit((unsigned char)at[1 + sign])) {
+        return at;
+    }
+    *out = strtol(at + 1, &end, 10);
+    return end;
+}
+
+static bool parse_decimal(const char *text, struct decimal *out, struct err *err)
+{
+    const char *at = text;
+    long exponent = 0;
+    *out = (struct decimal){0};
+    while (is_blank(*at)) {
+        at++;
+    }
+    out->negative = *at == '-';
+    at += *at == '-' || *at == '+';
+    at = parse_digits(at, out);
+    if (at == NULL) {
         return bad_number(text, "is not a number", err);
     }
-    bool has_exponent = (*at == 'e' || *at == 'E') &&
-                        (isdigit((unsigned char)at[1]) ||
-                         ((at[1] == '-' || at[1] == '+') && isdigit((unsigned char)at[2])));
-    if (has_exponent) {
-        char *end = NULL;
-        long exponent = strtol(at + 1, &end, 10);
-        if (exponent < -400 || exponent > 400) {
-            return bad_number(text, "has too large an exponent", err);
-        }
-        out->exponent += (int)exponent;
-        at = end;
+    at = parse_exponent(at, &exponent);
+    if (exponent < -EXPONENT_LIMIT || exponent > EXPONENT_LIMIT) {
+        return bad_number(text, "has too large an exponent", err);
     }
-    while (isspace((unsigned char)*at)) {
+    out->exponent += (int)exponent;
+    while (is_blank(*at)) {
         at++;
     }
     out->rest = at;
     return true;
 }
 
-/* decimal * factor as a whole number of 64 bits. */
+static bool divide_either(uint128 *a, uint128 *b, unsigned prime)
+{
+    uint128 *divisible = *a % prime == 0 ? a : b;
+    if (*divisible % prime != 0) {
+        return false;
+    }
+    *divisible /= prime;
+    return true;
+}
+
+/* decimal * factor as a whole number of 64 bits. The tens of a fraction are taken out of the
+ * factors before these are multiplied, so that only a result that is too large overflows. */
 static bool scale(const char *text, const struct decimal *number, int64_t factor, int64_t *out,
                   struct err *err)
 {
+    static const char too_large[] = "does not fit into 64 bits";
     uint128 value = number->digits;
-    if (factor < 0 || __builtin_mul_overflow(value, (uint128)factor, &value)) {
-        return bad_number(text, "does not fit into 64 bits", err);
+    uint128 times = (uint128)factor;
+    if (number->is_long || factor < 0) {
+        return bad_number(text, number->is_long ? "has too many digits" : too_large, err);
     }
-    for (int i = number->exponent; i < 0; i++) {
-        if (value % 10 != 0) {
+    for (int i = number->exponent; i < 0 && value != 0; i++) {
+        if (!divide_either(&value, &times, 2) || !divide_either(&value, &times, 5)) {
             return bad_number(text, "does not come out as a whole number", err);
         }
-        value /= 10;
-        if (value == 0) {
-            break;
-        }
     }
-    for (int i = 0; i < number->exponent && value != 0; i++) {
-        if (__builtin_mul_overflow(value, (uint128)10, &value)) {
-            return bad_number(text, "does not fit into 64 bits", err);
-        }
+    bool overflow = __builtin_mul_overflow(value, times, &value);
+    for (int i = 0; i < number->exponent && value != 0 && !overflow; i++) {
+        overflow = __builtin_mul_overflow(value, (uint128)10, &value);
     }
-    uint128 limit = (uint128)INT64_MAX + (number->negative ? 1 : 0);
-    if (value > limit) {
-        return bad_number(text, "does not fit into 64 bits", err);
+    if (overflow || value > (uint128)INT64_MAX + number->negative) {
+        return bad_number(text, too_large, err);
     }
     *out = number->negative ? (int64_t)(0 - (uint64_t)value) : (int64_t)value;
     return true;
@@ -173,7 +216,7 @@ static bool parse_with(const char *text, const struct suffix *rows, size_t count
         return false;
     }
     size_t length = strlen(number.rest);
-    while (length > 0 && isspace((unsigned char)number.rest[length - 1])) {
+    while (length > 0 && is_blank(number.rest[length - 1])) {
         length--;
     }
     if (has_unit != NULL) {
@@ -231,7 +274,7 @@ bool units_parse_percent(const char *text, double *out_pct, struct err *err)
 {
     char copy[64];
     size_t length = strlen(text);
-    while (length > 0 && isspace((unsigned char)text[length - 1])) {
+    while (length > 0 && is_blank(text[length - 1])) {
         length--;
     }
     length -= length > 0 && text[length - 1] == '%';

@@ -1,5 +1,6 @@
 /*
- * Frames and the plain encoding inside them. Readers treat every byte as hostile.
+ * Frames and the plain encoding inside them. Readers treat every byte as hostile. An inbox has
+ * memory of its own and not an arena's, because it grows and shrinks for as long as a worker lives.
  */
 #include "sweeper/base/wire.h"
 
@@ -177,6 +178,10 @@ void wire_err(struct wire *wire, struct err *out)
         copy_field(wire, out->context[i], sizeof out->context[i]);
         out->context_count++;
     }
+    wire->failed = wire->failed || contexts > COUNT_OF(out->context);
+    if (wire->failed) {
+        err_set(out, ERR_CODE_connection, "an error arrived that cannot be read");
+    }
 }
 
 /* ---- frames ---- */
@@ -250,7 +255,7 @@ static bool write_all(int descriptor, const char *data, size_t size, int64_t dea
             size -= (size_t)written;
             continue;
         }
-        if (errno != EAGAIN && errno != EINTR) {
+        if (written < 0 && errno != EAGAIN && errno != EINTR) {
             return err_set_errno(err, ERR_CODE_connection, "cannot send a frame");
         }
         struct pollfd room = {.fd = descriptor, .events = POLLOUT};

@@ -10,7 +10,7 @@
 #include "sweeper/base/err.h"
 #include "sweeper/base/text.h"
 
-#define WIRE_FRAME_LIMIT_BYTES (64u * 1024 * 1024)
+#define WIRE_FRAME_LIMIT_BYTES (64u << 20)
 
 void wire_put_u8(struct text *out, uint8_t value);
 void wire_put_u32(struct text *out, uint32_t value);
