@@ -180,7 +180,10 @@ print_failures() {
 main() {
     local listed file
     local -a files
-    [ $# -gt 0 ] || set -- "${FOLDERS[@]}"
+    if [ $# -eq 0 ]; then
+        mapfile -t files < <(find "${FOLDERS[@]}" -maxdepth 0 2>/dev/null)
+        set -- "${files[@]}"
+    fi
     listed=$(list_files "$@") || exit 1
     mapfile -t files <<<"$listed"
     rm -rf "$LOGS"
