@@ -198,7 +198,7 @@ static bool check_regex(const struct reader *reader, const struct node *node, si
 {
     regex_t regex;
     char text[120];
-    int status = regcomp(&regex, node->text, REG_EXTENDED | REG_NEWLINE);
+    int status = regcomp(&regex, node->text, REG_EXTENDED);
     if (status != 0) {
         regerror(status, &regex, text, sizeof text);
         return reader_fail(reader, node->line, "\"%.120s\" is no regular expression: %s",
@@ -371,13 +371,13 @@ static bool check_under(const struct reader *reader, const struct node *rank)
            reader_at(reader, check.line);
 }
 
+/* By what its user thought of first; a command that is only timed has nothing else. */
 static void set_rank_of_command(struct sweep *sweep)
 {
     const struct workload_spec *workload = &sweep->workload;
-    bool is_timed = strcmp(workload->preset, "none") == 0 || strcmp(workload->preset, "time") == 0;
     if (workload->metric_count > 0) {
         sweep->rank.by = workload->metrics[0].name;
-    } else if (is_timed) {
+    } else if (strcmp(workload->preset, "time") == 0) {
         sweep->rank.by = "elapsed_s";
     }
 }

@@ -165,15 +165,16 @@ static void a_workload_is_written_as_json(void **state)
 {
     (void)state;
     struct text text;
-    parse_command(
-        "rate = 0.1; metrics = ( { name = \"m\"; regex = \"(1)\"; better = \"lower\"; } );");
+    parse_command("error_budget = 0.1; metrics = ( { name = \"m\"; regex = \"(1)\"; better = "
+                  "\"lower\"; } );");
     text_open(&text, &arena);
     assert_true(workload_json(&sweep.workload, &text));
     assert_string_equal(
         text_done(&text),
-        "{\"kind\":\"command\",\"clients\":1,\"threads\":0,\"rate\":0.1,\"warm_up_ms\":60000,"
+        "{\"kind\":\"command\",\"clients\":1,\"threads\":0,\"rate\":0,\"warm_up_ms\":60000,"
         "\"measure_ms\":300000,\"drain_ms\":10000,\"prepare_timeout_ms\":14400000,\"seed\":1,"
-        "\"error_budget_pct\":1,\"reset\":\"default\",\"reset_command\":[],\"mix\":\"read_write\","
+        "\"error_budget_pct\":0.1,\"reset\":\"default\",\"reset_command\":[],\"mix\":\"read_"
+        "write\","
         "\"tables\":1,\"rows\":10000,\"range_size\":100,\"distribution\":\"uniform\","
         "\"skip_trx\":false,\"prepared\":true,\"command\":[\"true\"],\"preset\":\"none\","
         "\"expect\":[],\"metrics\":[{\"name\":\"m\",\"regex\":\"(1)\",\"better\":\"lower\"}]}");
