@@ -139,6 +139,18 @@ static bool stop_process(struct server *server, const struct pg_process *process
     return wait_until_gone(server, process, deadline, err);
 }
 
+/* A restore after a crash comes without a probe. */
+static bool learn_unit(struct server *server, const struct pg_process *process, int64_t deadline,
+                       struct err *err)
+{
+    struct pg_state *state = pg_state_of(server);
+    if (state->is_probed || process->pid == 0) {
+        return true;
+    }
+    state->is_probed = pg_unit_find(server, process, deadline, err);
+    return state->is_probed;
+}
+
 bool pg_stop(struct server *server, int64_t deadline, struct err *err)
 {
     struct pg_process process = {0};
@@ -149,7 +161,8 @@ bool pg_stop(struct server *server, int64_t deadline, struct err *err)
     if (pg_data_directory(server) == NULL) {
         runs = answers(server);
     } else if (!pg_snapshot_mend(server, deadline, err) ||
-               !pg_process_find(server, deadline, &process, err)) {
+               !pg_process_find(server, deadline, &process, err) ||
+               !learn_unit(server, &process, deadline, err)) {
         return false;
     }
     bool stopped = (process.pid == 0 && !runs) || stop_process(server, &process, deadline, err);
@@ -191,7 +204,7 @@ static bool start_by_pg_ctl(struct server *server, int64_t deadline, struct aren
                             struct host_result *out, struct err *err)
 {
     struct pg_state *state = pg_state_of(server);
-    if (!pg_snapshot_mend(server, deadline, err) || !pg_locate(server, deadline, err)) {
+    if (!pg_locate(server, deadline, err)) {
         return false;
     }
     const char *log = start_log(server, server->arena);
@@ -224,13 +237,21 @@ static bool start_unit(const struct server *server, int64_t deadline, struct are
 static bool run_start(struct server *server, int64_t deadline, struct arena *scratch,
                       struct host_result *out, struct err *err)
 {
+    const struct pg_state *state = pg_state_of(server);
     const char *const *argv = is_restart_only(server) ? server->spec->restart : server->spec->start;
+    if (!pg_snapshot_mend(server, deadline, err)) {
+        return false;
+    }
     if (argv != NULL) {
         const struct host_command command = {.argv = argv, .deadline = deadline, .daemon = true};
         return host_run(server->host, &command, scratch, out, err);
     }
-    return pg_state_of(server)->unit != NULL ? start_unit(server, deadline, scratch, out, err)
-                                             : start_by_pg_ctl(server, deadline, scratch, out, err);
+    if (!state->is_probed &&
+        !(pg_locate(server, deadline, err) && pg_unit_guess(server, deadline, err))) {
+        return false;
+    }
+    return state->unit != NULL ? start_unit(server, deadline, scratch, out, err)
+                               : start_by_pg_ctl(server, deadline, scratch, out, err);
 }
 
 static bool fail_start(struct server *server, const struct host_result *result,

@@ -154,54 +154,6 @@ static bool take_log(struct server *server, struct session *session, int64_t dea
 
 /* ---- the process ---- */
 
-/* ".../postgresql@15-main.service" as the last name of a line of /proc/PID/cgroup. */
-static const char *unit_in(const char *cgroups, struct arena *arena)
-{
-    for (const char *line = cgroups; *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        const char *slash = memrchr(line, '/', length);
-        if (slash != NULL) {
-            const char *name = arena_strndup(arena, slash + 1, length - (size_t)(slash + 1 - line));
-            if (name != NULL && text_ends_with(name, ".service")) {
-                return name;
-            }
-        }
-        line += length + (line[length] == '\n');
-    }
-    return NULL;
-}
-
-/* Only where systemd itself names this very process: then it must be systemd that stops it, or
- * the unit would be found failed and started behind our back. */
-static bool find_unit(struct server *server, const struct pg_process *process, int64_t deadline,
-                      struct err *err)
-{
-    pg_state_of(server)->unit = NULL;
-    char path[64];
-    char pid[32];
-    const char *cgroups = NULL;
-    const char *main_pid = NULL;
-    const char *const cgroup_argv[] = {"cat", path, NULL};
-    snprintf(path, sizeof path, "/proc/%ld/cgroup", process->pid);
-    snprintf(pid, sizeof pid, "%ld", process->pid);
-    if (!pg_ask_host(server, cgroup_argv, deadline, server->arena, &cgroups, err)) {
-        return false;
-    }
-    const char *unit = cgroups != NULL ? unit_in(cgroups, server->arena) : NULL;
-    if (unit == NULL) {
-        return true;
-    }
-    const char *const show_argv[] = {"systemctl", "show", "--property=MainPID",
-                                     "--value",   unit,   NULL};
-    if (!pg_ask_host(server, show_argv, deadline, server->arena, &main_pid, err)) {
-        return false;
-    }
-    if (main_pid != NULL && strcmp(main_pid, pid) == 0) {
-        pg_state_of(server)->unit = unit;
-    }
-    return true;
-}
-
 static bool describe_start(struct server *server, struct err *err)
 {
     const struct target_spec *spec = server->spec;
@@ -231,12 +183,13 @@ static bool examine(struct server *server, int64_t deadline, struct err *err)
 {
     struct pg_process process = {0};
     pg_state_of(server)->is_located = false; /* somebody may have started it anew */
+    pg_state_of(server)->is_probed = true;
     if (server->facts.data_directory == NULL && has_commands(server->spec)) {
         return true;
     }
     bool examined = pg_process_find(server, deadline, &process, err) &&
                     (process.pid == 0 || (find_start_log(server, &process, deadline, err) &&
-                                          find_unit(server, &process, deadline, err))) &&
+                                          pg_unit_find(server, &process, deadline, err))) &&
                     (has_commands(server->spec) || pg_state_of(server)->unit != NULL ||
                      pg_locate(server, deadline, err));
     if (!examined && has_commands(server->spec)) {

@@ -30,6 +30,7 @@ struct pg_state {
     const char *const *options;   /* the server's words, as it was started, without -D */
     const char *config_directory; /* its -D where that is not the data directory; NULL */
     /* Found by probe while the server ran. */
+    bool is_probed;
     bool edits_include;    /* the file that is edited is not the server's main one */
     const char *unit;      /* the systemd unit whose main process it is; NULL: none */
     const char *start_log; /* where its standard error goes; NULL: not known */
@@ -85,6 +86,11 @@ bool pg_process_find(const struct server *server, int64_t deadline, struct pg_pr
                      struct err *err) MUST_USE;
 bool pg_process_lives(const struct server *server, const struct pg_process *process,
                       int64_t deadline, bool *out, struct err *err) MUST_USE;
+/* Whose main process it is: state->unit. */
+bool pg_unit_find(struct server *server, const struct pg_process *process, int64_t deadline,
+                  struct err *err) MUST_USE;
+/* The same of a server that is down, from its start options (after pg_locate). */
+bool pg_unit_guess(struct server *server, int64_t deadline, struct err *err) MUST_USE;
 /* Runs words as the data directory's owner, from "/". */
 bool pg_run_as_owner(const struct server *server, const char *const *words, size_t word_count,
                      bool daemon, int64_t deadline, struct arena *arena, struct host_result *out,

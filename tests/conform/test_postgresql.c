@@ -194,6 +194,44 @@ static void is_started_without_a_probe(void **state)
     assert_string_equal(subject->server.facts.data_directory, data);
 }
 
+/* -D names a folder with postgresql.conf, which names the data directory. */
+static void comes_back_from_a_configuration_folder(void **state)
+{
+    struct subject *subject = *state;
+    static const char script[] =
+        "cd / && opts=$(cat \"$1/postmaster.opts\") && bin=${opts%%/postgres \\\"*} &&"
+        " owner=$(stat -c %U \"$1\") &&"
+        " conf=$1.conf && mkdir \"$conf\" && cp -a \"$1\"/*.conf \"$conf\" &&"
+        " echo \"data_directory = '$1'\" >>\"$conf/postgresql.conf\" &&"
+        " echo 'work_mem = 11MB' >>\"$conf/postgresql.conf\" &&"
+        " chown \"$owner\" \"$conf\" &&"
+        " runuser -u \"$owner\" -- \"$bin/pg_ctl\" -D \"$1\" stop -m fast -w >/dev/null &&"
+        " runuser -u \"$owner\" -- \"$bin/pg_ctl\" -D \"$conf\" start -w -l \"$2\" >/dev/null 2>&1";
+    begin(subject);
+    const char *data = subject->server.facts.data_directory;
+    const char *log = subject->server.facts.log_path;
+    subject_says(subject, script, data, log);
+    subject_ready(subject);
+    subject_probe(subject);
+    assert_true(text_ends_with(subject->server.facts.config_path, ".conf/postgresql.conf"));
+    assert_string_equal(subject->server.facts.data_directory, data);
+    subject_restart(subject);
+    const char *words = start_words(subject);
+    subject_restart(subject);
+    assert_string_equal(start_words(subject), words);
+    assert_string_equal(subject_value(subject, "show work_mem"), "11MB");
+    MUST(subject->backend->precheck(&subject->server, DEADLINE, &subject->err));
+    subject_probe(subject);
+    assert_int_equal(subject->found[1].source, SOURCE_CONFIG);
+    static const char plain[] =
+        "cd / && opts=$(cat \"$1/postmaster.opts\") && bin=${opts%%/postgres \\\"*} &&"
+        " owner=$(stat -c %U \"$1\") &&"
+        " runuser -u \"$owner\" -- \"$bin/pg_ctl\" -D \"$1\" stop -m fast -w >/dev/null &&"
+        " runuser -u \"$owner\" -- \"$bin/pg_ctl\" -D \"$1\" start -w -l \"$2\" >/dev/null 2>&1 &&"
+        " rm -r \"$1.conf\"";
+    subject_says(subject, plain, data, log);
+}
+
 static void obeys_the_files_own_commands(void **state)
 {
     struct subject *subject = *state;
@@ -711,6 +749,7 @@ int main(void)
         cmocka_unit_test_teardown(renders_what_the_server_reads, clean_up),
         cmocka_unit_test_teardown(comes_back_as_it_was_started, clean_up),
         cmocka_unit_test_teardown(is_started_without_a_probe, clean_up),
+        cmocka_unit_test_teardown(comes_back_from_a_configuration_folder, clean_up),
         cmocka_unit_test_teardown(obeys_the_files_own_commands, clean_up),
         cmocka_unit_test_teardown(tells_why_it_did_not_start, clean_up),
         cmocka_unit_test_teardown(checks_before_a_start, clean_up),
