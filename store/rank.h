@@ -68,6 +68,9 @@ struct rank_table {
 bool rank_compute(struct store *store, const struct rank_options *options, struct arena *arena,
                   struct rank_table *out, struct err *err) MUST_USE;
 
+/* "name=value name=value" without what stays as found; cut at size, always terminated. */
+void rank_pairs_text(const struct rank_pair *pairs, size_t count, char *buffer, size_t size);
+
 /* format: "table" | "csv" | "json", into out. The JSON is the shape of interface section 4. */
 bool rank_format(const struct rank_table *table, const char *format, struct text *out,
                  struct err *err) MUST_USE;

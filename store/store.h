@@ -73,6 +73,9 @@ bool store_sweep_begin(struct store *store, const struct store_sweep *sweep, int
 /* The newest sweep of the store; err not_found where there is none. */
 bool store_sweep_latest(struct store *store, struct arena *arena, struct store_sweep *out,
                         struct err *err) MUST_USE;
+/* A sweep by its number; err not_found. */
+bool store_sweep_get(struct store *store, int64_t sweep_id, struct arena *arena,
+                     struct store_sweep *out, struct err *err) MUST_USE;
 /* The file was changed in ways that resume allows: keeps the new text, swept settings added. */
 bool store_sweep_update(struct store *store, const struct store_sweep *sweep,
                         struct err *err) MUST_USE;

@@ -107,16 +107,15 @@ bool store_sweep_update(struct store *store, const struct store_sweep *sweep, st
     return sql_begin(store, err) && sql_end(store, update_sweep(store, sweep, err), err);
 }
 
-bool store_sweep_latest(struct store *store, struct arena *arena, struct store_sweep *out,
-                        struct err *err)
+static bool read_sweep(struct store *store, sqlite3_stmt *row, struct arena *arena,
+                       struct store_sweep *out, struct err *err)
 {
     bool has_row = false;
-    sqlite3_stmt *row = sql_use(store, SQL_sweep_latest, err);
-    if (row == NULL || !sql_next(store, row, &has_row, err)) {
+    if (!sql_next(store, row, &has_row, err)) {
         return false;
     }
     if (!has_row) {
-        err_set(err, ERR_CODE_not_found, "the store %s holds no sweep yet", store->path);
+        err_set(err, ERR_CODE_not_found, "the store %s does not hold that sweep", store->path);
         return err_hint(err, "`dbsweep run FILE` begins one");
     }
     const char **texts[] = {&out->name,          &out->file_text,       &out->plan_hash,
@@ -135,6 +134,24 @@ bool store_sweep_latest(struct store *store, struct arena *arena, struct store_s
     out->planned_trials = sqlite3_column_int64(row, 20);
     sqlite3_reset(row);
     return ok || err_memory(err);
+}
+
+bool store_sweep_latest(struct store *store, struct arena *arena, struct store_sweep *out,
+                        struct err *err)
+{
+    sqlite3_stmt *row = sql_use(store, SQL_sweep_latest, err);
+    return row != NULL && read_sweep(store, row, arena, out, err);
+}
+
+bool store_sweep_get(struct store *store, int64_t sweep_id, struct arena *arena,
+                     struct store_sweep *out, struct err *err)
+{
+    sqlite3_stmt *row = sql_use(store, SQL_sweep_by_id, err);
+    if (row == NULL) {
+        return false;
+    }
+    sql_int(row, 1, sweep_id);
+    return read_sweep(store, row, arena, out, err);
 }
 
 /* ---- calls ---- */

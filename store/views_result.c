@@ -1,0 +1,208 @@
+/*
+ * A result as the per-statement table of the published experiments, and as JSON.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "store/views.h"
+
+enum { NAME_WIDTH = 32 };
+
+struct totals {
+    uint64_t transactions;
+    uint64_t statements;
+    double total_s;
+    uint64_t new_orders; /* of TPC-C: NOTPM counts them alone */
+    bool has_new_orders;
+};
+
+static struct totals add_up(const struct store_statement *rows, size_t count)
+{
+    struct totals totals = {0};
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].statement[0] != '\0') {
+            totals.statements += rows[i].count;
+            totals.total_s += rows[i].total_s;
+            continue;
+        }
+        totals.transactions += rows[i].count;
+        if (strcmp(rows[i].transaction, "new_order") == 0) {
+            totals.new_orders += rows[i].count;
+            totals.has_new_orders = true;
+        }
+    }
+    return totals;
+}
+
+static double a_minute(uint64_t count, double elapsed_s)
+{
+    return elapsed_s > 0 ? 60 * (double)count / elapsed_s : 0;
+}
+
+static bool has_several(const struct store_statement *rows, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(rows[i].transaction, rows[0].transaction) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void view_statement_table(const struct store_statement *rows, size_t count, double elapsed_s,
+                          struct text *out)
+{
+    struct totals totals = add_up(rows, count);
+    bool with_transaction = has_several(rows, count);
+    text_addf(out, "%-*s %14s %12s %12s %12s %12s\n", NAME_WIDTH, "name", "total", "min", "max",
+              "avg", "num");
+    for (size_t i = 0; i < count; i++) {
+        const struct store_statement *row = &rows[i];
+        char name[128];
+        if (row->statement[0] == '\0') {
+            continue;
+        }
+        snprintf(name, sizeof name, "%s%s%s", with_transaction ? row->transaction : "",
+                 with_transaction ? "." : "", row->statement);
+        text_addf(out, "%-*s %14.6f %12.6f %12.6f %12.6f %12llu\n", NAME_WIDTH, name, row->total_s,
+                  row->min_s, row->max_s, row->avg_s, (unsigned long long)row->count);
+    }
+    text_addf(out, "%-*s %14.6f %12s %12s %12s %12llu\n", NAME_WIDTH, "totals", totals.total_s, "-",
+              "-", "-", (unsigned long long)totals.statements);
+    text_addf(out, "time: %.3f, total transactions: %llu, TPM: %.2f, SPM: %.2f", elapsed_s,
+              (unsigned long long)totals.transactions, a_minute(totals.transactions, elapsed_s),
+              a_minute(totals.statements, elapsed_s));
+    if (totals.has_new_orders) {
+        text_addf(out, ", NOTPM: %.2f", a_minute(totals.new_orders, elapsed_s));
+    }
+    text_add_char(out, '\n');
+}
+
+/* ---- JSON ---- */
+
+static void put_real(struct json *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_real(json, value);
+}
+
+static void put_statement(struct json *json, const struct store_statement *row)
+{
+    json_object_begin(json);
+    json_key(json, "transaction");
+    json_string(json, row->transaction);
+    json_key(json, "statement");
+    json_string(json, row->statement);
+    json_key(json, "count");
+    json_int(json, (int64_t)row->count);
+    json_key(json, "errors");
+    json_int(json, (int64_t)row->error_count);
+    put_real(json, "total_s", row->total_s);
+    put_real(json, "min_s", row->min_s);
+    put_real(json, "avg_s", row->avg_s);
+    put_real(json, "max_s", row->max_s);
+    put_real(json, "p50_s", row->p50_s);
+    put_real(json, "p95_s", row->p95_s);
+    put_real(json, "p99_s", row->p99_s);
+    json_object_end(json);
+}
+
+static void put_statements(struct json *json, const struct store_result *result)
+{
+    json_key(json, "statements");
+    json_array_begin(json);
+    for (size_t i = 0; i < result->statement_count; i++) {
+        if (result->statements[i].statement[0] != '\0') {
+            put_statement(json, &result->statements[i]);
+        }
+    }
+    json_array_end(json);
+    json_key(json, "transactions");
+    json_array_begin(json);
+    for (size_t i = 0; i < result->statement_count; i++) {
+        if (result->statements[i].statement[0] == '\0') {
+            put_statement(json, &result->statements[i]);
+        }
+    }
+    json_array_end(json);
+}
+
+static void put_totals(struct json *json, const struct store_result *result)
+{
+    struct totals totals = add_up(result->statements, result->statement_count);
+    double elapsed_s = result->measured_s;
+    json_key(json, "totals");
+    json_object_begin(json);
+    json_key(json, "transactions");
+    json_int(json, (int64_t)totals.transactions);
+    json_key(json, "statements");
+    json_int(json, (int64_t)totals.statements);
+    put_real(json, "total_s", totals.total_s);
+    put_real(json, "tpm", a_minute(totals.transactions, elapsed_s));
+    put_real(json, "spm", a_minute(totals.statements, elapsed_s));
+    put_real(json, "notpm",
+             totals.has_new_orders ? a_minute(totals.new_orders, elapsed_s) : (double)NAN);
+    put_real(json, "elapsed_s", elapsed_s);
+    json_object_end(json);
+}
+
+static void put_series(struct json *json, const struct store_result *result, const char *group,
+                       const char *key)
+{
+    bool has_interval = false;
+    json_key(json, key);
+    json_object_begin(json);
+    for (size_t i = 0; i < result->series_count; i++) {
+        const struct store_series *series = &result->series[i];
+        if (strcmp(series->group, group) != 0) {
+            continue;
+        }
+        if (!has_interval) {
+            put_real(json, "interval_s", series->interval_s);
+            has_interval = true;
+        }
+        json_key(json, series->name);
+        json_array_begin(json);
+        for (size_t j = 0; j < series->count; j++) {
+            json_real(json, series->samples[j]);
+        }
+        json_array_end(json);
+    }
+    json_object_end(json);
+}
+
+static void put_metrics(struct json *json, const struct store_result *result)
+{
+    json_key(json, "metrics");
+    json_object_begin(json);
+    for (size_t i = 0; i < result->metric_count; i++) {
+        put_real(json, result->metrics[i].name, result->metrics[i].value);
+    }
+    json_object_end(json);
+}
+
+void view_result_json(const struct store_result *result, struct json *json)
+{
+    put_statements(json, result);
+    put_totals(json, result);
+    put_series(json, result, "load", "series");
+    put_series(json, result, "host", "host");
+    put_metrics(json, result);
+    json_key(json, "errors");
+    json_array_begin(json);
+    for (size_t i = 0; i < result->error_row_count; i++) {
+        const struct store_error_row *row = &result->errors[i];
+        json_object_begin(json);
+        json_key(json, "transaction");
+        json_string(json, row->transaction);
+        json_key(json, "code");
+        json_string(json, row->code);
+        json_key(json, "text");
+        json_string(json, row->text);
+        json_key(json, "count");
+        json_int(json, (int64_t)row->count);
+        json_object_end(json);
+    }
+    json_array_end(json);
+}
