@@ -10,25 +10,35 @@ static const struct dialect_row rows[] = {
      .serial_key = "serial primary key",
      .create_table = "create table {table} ({columns})",
      .comment_table = "comment on table {table} is '{text}'",
-     .look_up = "select c.relkind::text, coalesce(obj_description(c.oid, 'pg_class'), '') "
-                "from pg_class c where c.oid = to_regclass('{table}')",
+     .look_up = "select case when c.relkind = 'r'"
+                " then coalesce(obj_description(c.oid, 'pg_class'), '') else '' end"
+                " from pg_class c where c.oid = to_regclass('{table}')",
+     .marked = "{text}",
      .refresh = "analyze {table}",
      .serial_next = "select setval(pg_get_serial_sequence('{table}', 'id'), max(id)) from {table}"},
     {.dialect = DIALECT_MYSQL,
      .serial_key = "integer not null auto_increment primary key",
      .create_table = "create table {table} ({columns}) comment = '{text}'",
-     .look_up = "select table_type, table_comment from information_schema.tables "
-                "where table_schema = database() and table_name = '{table}'",
+     .look_up = "select case when table_type = 'BASE TABLE' then table_comment else '' end"
+                " from information_schema.tables"
+                " where table_schema = database() and table_name = '{table}'",
+     .marked = "{text}",
      .refresh = "analyze table {table}"},
     {.dialect = DIALECT_SQLITE,
      .serial_key = "integer primary key",
      .create_table = "create table {table} ({columns} /* {text} */)",
-     .look_up = "select type, sql from sqlite_schema where lower(name) = lower('{table}')",
-     .refresh = "analyze {table}"},
+     .look_up = "select case when type = 'table' then sql else '' end"
+                " from sqlite_schema where lower(name) = lower('{table}')",
+     .marked = " /* {text} */)",
+     .mark_is_inside = true,
+     .refresh = "analyze {table}",
+     .index_gap = "select (select count(*) from {table} not indexed)"
+                  " - (select count(*) from {table} indexed by {columns})"},
     {.dialect = DIALECT_OTHER,
      .serial_key = "integer not null primary key",
      .create_table = "create table {table} ({columns})",
      .look_up = NULL,
+     .marked = NULL,
      .refresh = NULL},
 };
 

@@ -13,9 +13,17 @@ struct dialect_row {
      * the table goes. */
     const char *create_table;
     const char *comment_table; /* sets the mark afterwards; NULL: create_table did */
-    const char *look_up;       /* one row (kind, mark) if {table}, or a view of that name, exists */
-    const char *refresh;       /* statistics of {table}; NULL: none */
-    const char *serial_next;   /* lets the key go on after the last id; NULL: not needed */
+    /* One row if {table}, or anything else of that name, exists: for a table the text that holds
+     * its mark, for all else ''. NULL: cannot be known. */
+    const char *look_up;
+    const char *marked; /* pattern: how the text of a table with our mark begins or, where
+                           mark_is_inside, what stands in it */
+    bool mark_is_inside;
+    const char *refresh;     /* statistics of {table}; NULL: none */
+    const char *serial_next; /* lets the key go on after the last id; NULL: not needed */
+    /* One number: rows of {table} minus entries of its index k_…, named by {columns}. NULL: not
+     * cheap. */
+    const char *index_gap;
 };
 
 const struct dialect_row *dialect_of(enum dialect dialect);

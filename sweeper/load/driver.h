@@ -23,9 +23,9 @@ struct driver_client {
     bool wants_write;
     bool is_retry;
     unsigned tries;
-    unsigned call_row; /* statement row of the call under way */
+    unsigned call_row; /* row of the meter that the call under way belongs to */
     struct call call;
-    int64_t start_ns;   /* intended start of the transaction */
+    int64_t start_ns;   /* what the latency counts from: the intended start */
     int64_t sent_ns;    /* of the call under way */
     int64_t next_ns;    /* open loop: intended start of the next */
     struct err failure; /* why the try under way failed */
@@ -38,15 +38,23 @@ struct loop {
     int epoll;
     struct driver_client *clients;
     size_t client_count;
-    size_t *heap; /* open loop: idle clients by next_ns */
+    size_t *heap; /* idle clients, by next_ns where the loop is open */
     size_t heap_count;
     size_t idle_count; /* clients not in a transaction */
     struct meter meter;
-    struct err err; /* why this loop ended the drive */
-    atomic_bool is_connected;
+    struct err err; /* why this loop ended the drive; read by others once is_ended */
+    atomic_size_t connected;
     atomic_bool is_ended;
-    atomic_size_t unfinished;
+    size_t unfinished; /* clients under way at the end; read by others once is_ended */
 };
+
+/* A row of the statement table: all tables of one statement are one. */
+struct driver_row {
+    unsigned transaction;
+    const char *statement;
+};
+
+enum driver_control { DRIVER_BEGIN, DRIVER_COMMIT, DRIVER_ROLLBACK, DRIVER_CONTROLS };
 
 struct driver {
     const struct load_job *job;
@@ -57,7 +65,12 @@ struct driver {
     size_t transaction_count;
     const struct workload_statement *statements;
     size_t statement_count;
+    struct driver_row *rows; /* the workload's, then begin, commit, rollback by transaction */
+    size_t row_count;
+    size_t first_control; /* row */
+    unsigned *row_of_slot;
     struct arena *arena;
+    bool has_sockets;
     struct loop *loops;
     size_t loop_count;
     size_t client_count;
@@ -66,7 +79,8 @@ struct driver {
     pthread_mutex_t gate_mutex;
     pthread_cond_t gate;
     bool is_go;
-    atomic_bool is_aborted; /* a loop failed: all end */
+    atomic_bool is_aborted; /* something failed: all end */
+    int64_t origin_ns;      /* whole seconds count from here, so that one begins with the window */
     int64_t go_ns;
     int64_t measure_ns; /* when the window begins */
     int64_t end_ns;     /* when it ends */
@@ -84,12 +98,26 @@ struct driver_watch {
     void (*measuring)(void *context); /* the window has begun */
     void (*second)(void *context, const struct load_second *second);
 };
+/* Opens the gate, keeps the time until every loop ended, and judges what came out. */
 bool driver_run(struct driver *driver, const struct driver_watch *watch, struct load_result *out,
                 struct err *err) MUST_USE;
-/* Ends all loops (cancelling what still runs) and closes the sessions. */
-void driver_close(struct driver *driver);
+/* Ends all loops and closes the sessions, which cancels what still runs on the server. False: a
+ * thread hangs in the server's silence and nothing was closed; only the end of the process helps.
+ */
+bool driver_close(struct driver *driver);
 
-/* The thread function of one loop (loop.c). */
-void *loop_main(void *loop);
+/* Between the parts of the driver. */
+void *loop_main(void *loop); /* thread function (loop.c) */
+bool driver_has_ended(const struct driver *driver);
+/* Shuts the connections of loops that have not ended. */
+void driver_cancel(struct driver *driver);
+/* Why the first loop that failed ended the drive; false: none did. Once a loop has ended. */
+bool driver_failure(const struct driver *driver, struct err *out);
+bool driver_collect(struct driver *driver, struct load_result *out, struct err *err) MUST_USE;
+/* Errors over the budget, nothing completed, and work that never came back fail the trial. */
+bool driver_judge(struct driver *driver, const struct load_result *result,
+                  struct err *err) MUST_USE;
+/* The first error that a client met, "" where none did. */
+void driver_first_error(struct driver *driver, char *buffer, size_t size);
 
 #endif

@@ -1,23 +1,28 @@
 /*
  * One event loop: clients step through their transactions as the server answers. Nothing here
- * allocates, locks (but once a second) or waits for anything except the server and the clock.
+ * allocates, locks (but once a second, and for an error) or waits for anything except the server
+ * and the clock.
  */
 #include <errno.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "sweeper/load/driver.h"
 
 enum { EVENTS = 64, TICK_MS = 100, TRY_LIMIT = 10 };
 
-static int64_t since_go(const struct driver *driver, int64_t now)
+static int64_t second_of(const struct driver *driver, int64_t now)
 {
-    return (now - driver->go_ns) / NS_PER_S;
+    return (now - driver->origin_ns) / NS_PER_S;
 }
 
 static bool in_window(const struct driver *driver, int64_t now)
 {
     return now >= driver->measure_ns && now < driver->end_ns;
+}
+
+static bool is_open_loop(const struct driver *driver)
+{
+    return driver->job->workload.rate_per_s > 0;
 }
 
 /* ---- connecting ---- */
@@ -46,16 +51,19 @@ static bool connect_client(struct loop *loop, struct driver_client *client)
 static bool connect_all(struct loop *loop)
 {
     for (size_t i = 0; i < loop->client_count; i++) {
-        if (atomic_load(&loop->driver->is_aborted) || !connect_client(loop, &loop->clients[i])) {
-            err_while(&loop->err, "connecting client %u of %zu", loop->clients[i].client.number + 1,
-                      loop->driver->client_count);
+        if (atomic_load(&loop->driver->is_aborted)) {
             return false;
         }
+        if (!connect_client(loop, &loop->clients[i])) {
+            return err_while(&loop->err, "connecting client %u",
+                             loop->clients[i].client.number + 1);
+        }
+        atomic_fetch_add(&loop->connected, 1);
     }
     return true;
 }
 
-/* ---- the heap of idle clients of an open loop ---- */
+/* ---- the heap of idle clients ---- */
 
 static bool is_earlier(const struct loop *loop, size_t a, size_t b)
 {
@@ -96,40 +104,49 @@ static size_t heap_pop(struct loop *loop)
     return first;
 }
 
-/* ---- one client ---- */
+/* ---- the schedule of an open loop ---- */
 
-static void watch_write(struct loop *loop, struct driver_client *client, bool wants_write)
+/* Constant spacing, spread over the clients. */
+static int64_t place_ns(const struct driver *driver, const struct driver_client *client)
 {
-    if (client->wants_write == wants_write) {
-        return;
-    }
-    struct epoll_event event = {.events = EPOLLIN | (wants_write ? EPOLLOUT : 0u),
-                                .data.ptr = client};
-    int socket = loop->driver->sessions->socket(client->client.session);
-    client->wants_write = wants_write;
-    if (epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event) != 0) {
-        err_set_errno(&loop->err, ERR_CODE_workload, "cannot watch a connection");
-        atomic_store(&loop->driver->is_aborted, true);
+    return (int64_t)(client->client.number / driver->job->workload.rate_per_s * 1e9);
+}
+
+/* The backlog of the warm-up does not leak into the window: a schedule that lies behind at its
+ * edge begins anew there. */
+static void plan_next(const struct driver *driver, struct driver_client *client, int64_t now)
+{
+    if (is_open_loop(driver) && client->next_ns < driver->measure_ns && now >= driver->measure_ns) {
+        client->next_ns = driver->measure_ns + place_ns(driver, client);
     }
 }
 
-static void lose(struct loop *loop, struct driver_client *client, const struct err *why)
+/* What the latency of the transaction that starts now counts from. Within the warm-up that is the
+ * start as it is, so that none that ends in the window brings a backlog along. */
+static int64_t take_start(const struct driver *driver, struct driver_client *client, int64_t now)
 {
-    client->stage = CLIENT_LOST;
-    if (clock_now_ns() < loop->driver->drain_ns && !atomic_load(&loop->driver->is_aborted)) {
-        loop->err = *why;
-        err_while(&loop->err, "client %u ran %s", client->client.number + 1,
-                  loop->driver->transaction_names[client->client.transaction]);
-        loop->err.class = ERR_POINT;
-        atomic_store(&loop->driver->is_aborted, true);
+    if (!is_open_loop(driver)) {
+        return now;
     }
+    int64_t intended = client->next_ns;
+    client->next_ns +=
+        (int64_t)((double)driver->client_count / driver->job->workload.rate_per_s * 1e9);
+    return now < driver->measure_ns ? now : intended;
 }
+
+static int64_t due_ns(const struct loop *loop, size_t client)
+{
+    return is_open_loop(loop->driver) ? loop->clients[client].next_ns : 0;
+}
+
+/* ---- counting ---- */
 
 /* Idle again: a closed loop starts at once (see start_idle), an open one at its next time. */
-static void rest(struct loop *loop, struct driver_client *client)
+static void rest(struct loop *loop, struct driver_client *client, int64_t now)
 {
     client->stage = CLIENT_IDLE;
     loop->idle_count++;
+    plan_next(loop->driver, client, now);
     heap_push(loop, (size_t)(client - loop->clients));
 }
 
@@ -137,7 +154,7 @@ static void count_transaction(struct loop *loop, struct driver_client *client, i
 {
     struct driver *driver = loop->driver;
     uint64_t latency = (uint64_t)(now - client->start_ns);
-    meter_publish(&loop->meter, &driver->seconds, since_go(driver, now));
+    meter_publish(&loop->meter, &driver->seconds, second_of(driver, now));
     if (now < driver->end_ns) {
         histogram_record(&loop->meter.second, latency);
     }
@@ -150,8 +167,10 @@ static void count_transaction(struct loop *loop, struct driver_client *client, i
 static void count_failure(struct loop *loop, struct driver_client *client, int64_t now)
 {
     struct driver *driver = loop->driver;
-    meter_publish(&loop->meter, &driver->seconds, since_go(driver, now));
-    loop->meter.second_errors++;
+    meter_publish(&loop->meter, &driver->seconds, second_of(driver, now));
+    if (now < driver->end_ns) {
+        loop->meter.second_errors++;
+    }
     if (in_window(driver, now)) {
         loop->meter.transaction_errors[client->client.transaction]++;
         meter_error(&driver->errors, driver->transaction_names[client->client.transaction],
@@ -159,27 +178,63 @@ static void count_failure(struct loop *loop, struct driver_client *client, int64
     }
 }
 
+/* ---- one client ---- */
+
+static bool watch_write(struct loop *loop, struct driver_client *client, bool wants_write,
+                        struct err *err)
+{
+    if (client->wants_write == wants_write) {
+        return true;
+    }
+    struct epoll_event event = {.events = EPOLLIN | (wants_write ? EPOLLOUT : 0u),
+                                .data.ptr = client};
+    int socket = loop->driver->sessions->socket(client->client.session);
+    client->wants_write = wants_write;
+    return epoll_ctl(loop->epoll, EPOLL_CTL_MOD, socket, &event) == 0 ||
+           err_set_errno(err, ERR_CODE_workload, "cannot watch a connection");
+}
+
+/* One client that is lost ends the drive, unless the drive is over anyway. */
+static void lose(struct loop *loop, struct driver_client *client, const struct err *why)
+{
+    client->stage = CLIENT_LOST;
+    if (clock_now_ns() < loop->driver->drain_ns && !atomic_load(&loop->driver->is_aborted)) {
+        loop->err = *why;
+        err_while(&loop->err, "client %u ran %s", client->client.number + 1,
+                  loop->driver->transaction_names[client->client.transaction]);
+        err_reclass(&loop->err, ERR_POINT);
+        atomic_store(&loop->driver->is_aborted, true);
+    }
+}
+
+static unsigned control_row(const struct driver *driver, const struct driver_client *client,
+                            enum driver_control control)
+{
+    return (unsigned)driver->first_control + client->client.transaction * DRIVER_CONTROLS + control;
+}
+
 static bool send_call(struct loop *loop, struct driver_client *client, struct err *err)
 {
-    const struct session_driver *sessions = loop->driver->sessions;
+    const struct driver *driver = loop->driver;
+    const struct session_driver *sessions = driver->sessions;
     struct session *session = client->client.session;
     const struct call *call = &client->call;
     client->sent_ns = clock_now_ns();
     switch (call->kind) {
     case CALL_STATEMENT:
-        client->call_row = call->slot;
+        client->call_row = driver->row_of_slot[call->slot];
         return sessions->send(session, call->slot, call->params, call->param_count, err);
     case CALL_TEXT:
-        client->call_row = call->slot;
+        client->call_row = driver->row_of_slot[call->slot];
         return sessions->send_text(session, call->sql, err);
     case CALL_BEGIN:
-        client->call_row = (unsigned)loop->driver->statement_count + METER_BEGIN;
+        client->call_row = control_row(driver, client, DRIVER_BEGIN);
         return sessions->begin(session, err);
     case CALL_COMMIT:
-        client->call_row = (unsigned)loop->driver->statement_count + METER_COMMIT;
+        client->call_row = control_row(driver, client, DRIVER_COMMIT);
         return sessions->commit(session, err);
     case CALL_ROLLBACK:
-        client->call_row = (unsigned)loop->driver->statement_count + METER_ROLLBACK;
+        client->call_row = control_row(driver, client, DRIVER_ROLLBACK);
         return sessions->rollback(session, err);
     case CALL_END:
     case CALL_END_ABORTED:
@@ -188,124 +243,117 @@ static bool send_call(struct loop *loop, struct driver_client *client, struct er
     return err_set(err, ERR_CODE_bug, "a transaction that ended cannot be sent");
 }
 
-/* What follows from a failed call: roll back first where a transaction is open. True: a rollback
- * is under way, or a retry may start at once (stage IDLE is then not entered). */
-static bool judge_failure(struct loop *loop, struct driver_client *client, struct err *err)
-{
-    const struct driver *driver = loop->driver;
-    enum session_failure failure = driver->sessions->classify(client->client.session, err);
-    bool is_retry = failure == SESSION_RETRY ||
-                    (driver->workload->retries != NULL && driver->workload->retries(err));
-    if (failure == SESSION_LOST || client->stage == CLIENT_ROLLING_BACK) {
-        lose(loop, client, err); /* a rollback that is refused leaves nothing to go on with */
-        return false;
-    }
-    client->failure = *err;
-    client->is_retry = is_retry && client->tries < TRY_LIMIT;
-    loop->meter.statement_errors[client->call_row]++;
-    if (!client->in_transaction) {
-        client->stage = CLIENT_WAITING;
-        return true;
-    }
-    client->stage = CLIENT_ROLLING_BACK;
-    client->call.kind = CALL_ROLLBACK;
-    if (!send_call(loop, client, err)) {
-        lose(loop, client, err);
-        return false;
-    }
-    return true;
-}
+/* The functions below return false, with err filled, where the client is lost. They leave it
+ * waiting for an answer, or idle. */
 
-static bool begin_try(struct loop *loop, struct driver_client *client, struct err *err)
+/* Asks the workload for the next call of this try. */
+static bool step(struct loop *loop, struct driver_client *client, int64_t now, struct err *err)
 {
-    client->client.step = 0;
-    client->tries++;
-    client->stage = CLIENT_WAITING;
-    client->in_transaction = false;
-    client->call = (struct call){0};
-    return loop->driver->workload->step(&client->client, client->tries > 1, &client->call, err) &&
-           (client->call.kind == CALL_END || send_call(loop, client, err));
-}
-
-/* After a failed try: again, or counted as an error. False: nothing is under way any more. */
-static bool after_failure(struct loop *loop, struct driver_client *client, struct err *err)
-{
-    if (client->is_retry && clock_now_ns() < loop->driver->drain_ns) {
-        client->is_retry = false;
-        return begin_try(loop, client, err);
-    }
-    count_failure(loop, client, clock_now_ns());
-    rest(loop, client);
-    return false;
-}
-
-/* The call under way is done: the next one. False: the transaction is over. */
-static bool next_call(struct loop *loop, struct driver_client *client, int64_t now, struct err *err)
-{
-    if (in_window(loop->driver, now)) {
-        histogram_record(&loop->meter.statements[client->call_row],
-                         (uint64_t)(now - client->sent_ns));
-    }
-    if (client->stage == CLIENT_ROLLING_BACK) {
-        client->in_transaction = false;
-        return after_failure(loop, client, err);
-    }
-    client->in_transaction = client->call.kind == CALL_BEGIN ||
-                             (client->in_transaction && client->call.kind != CALL_COMMIT &&
-                              client->call.kind != CALL_ROLLBACK);
-    client->client.step++;
-    if (!loop->driver->workload->step(&client->client, false, &client->call, err)) {
+    if (!loop->driver->workload->step(&client->client, client->tries > 1, &client->call, err)) {
         return false;
     }
     if (client->call.kind != CALL_END && client->call.kind != CALL_END_ABORTED) {
         return send_call(loop, client, err);
     }
     count_transaction(loop, client, now);
-    rest(loop, client);
-    return false;
+    rest(loop, client, now);
+    return true;
 }
 
-/* Goes on with a client until it must wait or its transaction is over. A function that returned
- * false with err filled failed; one that left err empty has nothing under way. */
+static bool begin_try(struct loop *loop, struct driver_client *client, int64_t now, struct err *err)
+{
+    client->client.step = 0;
+    client->tries++;
+    client->stage = CLIENT_WAITING;
+    client->in_transaction = false;
+    client->is_retry = false;
+    return step(loop, client, now, err);
+}
+
+/* Nothing of the failed try is left on the server: again, or counted as an error. */
+static bool end_failed_try(struct loop *loop, struct driver_client *client, int64_t now,
+                           struct err *err)
+{
+    if (client->is_retry && now < loop->driver->drain_ns) {
+        return begin_try(loop, client, now, err);
+    }
+    count_failure(loop, client, now);
+    rest(loop, client, now);
+    return true;
+}
+
+static bool call_done(struct loop *loop, struct driver_client *client, struct err *err)
+{
+    int64_t now = clock_now_ns();
+    if (in_window(loop->driver, now)) {
+        histogram_record(&loop->meter.statements[client->call_row],
+                         (uint64_t)(now - client->sent_ns));
+    }
+    if (client->stage == CLIENT_ROLLING_BACK) {
+        client->in_transaction = false;
+        return end_failed_try(loop, client, now, err);
+    }
+    enum call_kind kind = client->call.kind;
+    client->in_transaction = kind == CALL_BEGIN || (client->in_transaction && kind != CALL_COMMIT &&
+                                                    kind != CALL_ROLLBACK);
+    client->client.step++;
+    return step(loop, client, now, err);
+}
+
+/* Rolls back first where a transaction is open. A rollback that is refused leaves nothing to go on
+ * with. */
+static bool call_failed(struct loop *loop, struct driver_client *client, struct err *err)
+{
+    const struct driver *driver = loop->driver;
+    int64_t now = clock_now_ns();
+    enum session_failure failure = driver->sessions->classify(client->client.session, err);
+    if (failure == SESSION_LOST || client->stage == CLIENT_ROLLING_BACK) {
+        return false;
+    }
+    bool is_retry = failure == SESSION_RETRY ||
+                    (driver->workload->retries != NULL && driver->workload->retries(err));
+    client->failure = *err;
+    client->is_retry = is_retry && client->tries < TRY_LIMIT;
+    err_clear(err);
+    loop->meter.statement_errors[client->call_row] += in_window(driver, now);
+    if (!client->in_transaction) {
+        return end_failed_try(loop, client, now, err);
+    }
+    client->stage = CLIENT_ROLLING_BACK;
+    client->call.kind = CALL_ROLLBACK;
+    return send_call(loop, client, err);
+}
+
+/* Goes on with a client until it must wait or is idle. */
 static void advance(struct loop *loop, struct driver_client *client)
 {
     const struct session_driver *sessions = loop->driver->sessions;
     struct err err;
+    bool ok = true;
     err_clear(&err);
-    while (client->stage == CLIENT_WAITING || client->stage == CLIENT_ROLLING_BACK) {
+    while (ok && (client->stage == CLIENT_WAITING || client->stage == CLIENT_ROLLING_BACK)) {
         enum session_state state = sessions->pump(client->client.session, &err);
-        if (state == SESSION_WANT_READ || state == SESSION_WANT_WRITE) {
-            watch_write(loop, client, state == SESSION_WANT_WRITE);
+        ok = watch_write(loop, client, state == SESSION_WANT_WRITE, &err);
+        if (ok && (state == SESSION_WANT_READ || state == SESSION_WANT_WRITE)) {
             return;
         }
-        if (client->wants_write) {
-            watch_write(loop, client, false);
-        }
-        bool goes_on = state == SESSION_DONE ? next_call(loop, client, clock_now_ns(), &err)
-                                             : judge_failure(loop, client, &err);
-        if (goes_on && state == SESSION_FAILED && client->stage == CLIENT_WAITING) {
-            err_clear(&err);
-            goes_on = after_failure(loop, client, &err);
-        }
-        if (!goes_on && err.code != ERR_CODE_none && client->stage != CLIENT_LOST) {
-            lose(loop, client, &err);
-        }
-        if (!goes_on) {
-            return;
-        }
-        err_clear(&err);
+        ok = ok && (state == SESSION_DONE ? call_done(loop, client, &err)
+                                          : call_failed(loop, client, &err));
+    }
+    if (!ok) {
+        lose(loop, client, &err);
     }
 }
 
-static void start(struct loop *loop, struct driver_client *client, int64_t start_ns)
+static void start(struct loop *loop, struct driver_client *client, int64_t now)
 {
     struct err err;
     err_clear(&err);
     loop->idle_count--;
-    client->start_ns = start_ns;
+    client->start_ns = take_start(loop->driver, client, now);
     client->tries = 0;
     client->client.transaction = loop->driver->workload->choose(&client->client);
-    if (!begin_try(loop, client, &err)) {
+    if (!begin_try(loop, client, now, &err)) {
         lose(loop, client, &err);
         return;
     }
@@ -313,28 +361,6 @@ static void start(struct loop *loop, struct driver_client *client, int64_t start
 }
 
 /* ---- the loop ---- */
-
-/* The backlog of the warm-up does not leak into the measurement: at the edge, schedules that lie
- * behind begin anew. */
-static int64_t intended_start(const struct driver *driver, struct driver_client *client,
-                              int64_t now)
-{
-    double rate = driver->job->workload.rate_per_s;
-    if (rate <= 0) {
-        return now;
-    }
-    int64_t intended = client->next_ns;
-    if (intended < driver->measure_ns && now >= driver->measure_ns) {
-        intended = driver->measure_ns;
-    }
-    client->next_ns = intended + (int64_t)((double)driver->client_count / rate * 1e9);
-    return intended;
-}
-
-static int64_t due_ns(const struct loop *loop, size_t client)
-{
-    return loop->driver->job->workload.rate_per_s > 0 ? loop->clients[client].next_ns : 0;
-}
 
 /* Every client that was idle when this began gets its turn once, so that answers are not starved
  * by clients that complete inside send. */
@@ -346,8 +372,7 @@ static void start_idle(struct loop *loop)
         if (now >= loop->driver->end_ns || due_ns(loop, loop->heap[0]) > now) {
             return;
         }
-        struct driver_client *client = &loop->clients[heap_pop(loop)];
-        start(loop, client, intended_start(loop->driver, client, now));
+        start(loop, &loop->clients[heap_pop(loop)], now);
     }
 }
 
@@ -364,25 +389,32 @@ static int wait_ms(const struct loop *loop, int64_t now)
     return left_ms < TICK_MS ? (int)left_ms : TICK_MS;
 }
 
+static void answer(struct loop *loop, int64_t now)
+{
+    struct epoll_event events[EVENTS];
+    int wait = wait_ms(loop, now);
+    if (wait == 0 && !loop->driver->has_sockets) {
+        return; /* nothing can be there, and asking would cost as much as a short statement */
+    }
+    int count = epoll_wait(loop->epoll, events, EVENTS, wait);
+    for (int i = 0; i < count; i++) {
+        advance(loop, events[i].data.ptr);
+    }
+}
+
 static void drive(struct loop *loop)
 {
     struct driver *driver = loop->driver;
-    struct epoll_event events[EVENTS];
-    while (!atomic_load(&driver->is_aborted)) {
-        int64_t now = clock_now_ns();
-        bool is_over = now >= driver->end_ns && loop->idle_count == loop->client_count;
-        if (is_over || now >= driver->drain_ns) {
-            break;
-        }
+    int64_t now = clock_now_ns();
+    while (!atomic_load(&driver->is_aborted) && now < driver->drain_ns &&
+           (now < driver->end_ns || loop->idle_count < loop->client_count)) {
         start_idle(loop);
-        int count = epoll_wait(loop->epoll, events, EVENTS, wait_ms(loop, clock_now_ns()));
-        for (int i = 0; i < count; i++) {
-            advance(loop, events[i].data.ptr);
-        }
-        meter_publish(&loop->meter, &driver->seconds, since_go(driver, clock_now_ns()));
+        answer(loop, clock_now_ns());
+        now = clock_now_ns();
+        meter_publish(&loop->meter, &driver->seconds, second_of(driver, now));
     }
-    meter_publish(&loop->meter, &driver->seconds, since_go(driver, clock_now_ns()) + 1);
-    atomic_store(&loop->unfinished, loop->client_count - loop->idle_count);
+    meter_publish(&loop->meter, &driver->seconds, second_of(driver, now) + 1);
+    loop->unfinished = loop->client_count - loop->idle_count;
 }
 
 static bool wait_for_go(struct loop *loop)
@@ -400,19 +432,15 @@ static bool wait_for_go(struct loop *loop)
 void *loop_main(void *data)
 {
     struct loop *loop = data;
-    if (!connect_all(loop)) {
-        atomic_store(&loop->driver->is_aborted, true);
-        atomic_store(&loop->is_ended, true);
-        return NULL;
-    }
-    atomic_store(&loop->is_connected, true);
-    if (wait_for_go(loop)) {
-        double rate = loop->driver->job->workload.rate_per_s;
+    struct driver *driver = loop->driver;
+    bool is_connected = connect_all(loop);
+    if (!is_connected) {
+        atomic_store(&driver->is_aborted, true);
+    } else if (wait_for_go(loop)) {
         for (size_t i = 0; i < loop->client_count; i++) {
             struct driver_client *client = &loop->clients[i];
-            client->next_ns = loop->driver->go_ns +
-                              (rate > 0 ? (int64_t)(client->client.number / rate * 1e9) : 0);
-            rest(loop, client);
+            client->next_ns = driver->go_ns + (is_open_loop(driver) ? place_ns(driver, client) : 0);
+            rest(loop, client, driver->go_ns);
         }
         drive(loop);
     }

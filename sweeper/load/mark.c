@@ -8,24 +8,31 @@
 
 #include "sweeper/load/dialect.h"
 
-enum { SQL_BYTES = 2048 };
+enum { SQL_BYTES = 2048, MARK_BYTES = 128 };
 
 struct found {
+    const struct dialect_row *dialect;
     bool exists;
     bool is_marked;
 };
 
-static bool holds_mark(const struct bytes *column)
+static bool holds_mark(const struct dialect_row *dialect, const struct bytes *text)
 {
-    return column->data != NULL &&
-           memmem(column->data, column->size, MARK_TEXT, strlen(MARK_TEXT)) != NULL;
+    char mark[MARK_BYTES];
+    dialect_sql(mark, sizeof mark, dialect->marked, "", "", MARK_TEXT);
+    size_t size = strlen(mark);
+    if (text->data == NULL || text->size < size) {
+        return false;
+    }
+    return dialect->mark_is_inside ? memmem(text->data, text->size, mark, size) != NULL
+                                   : memcmp(text->data, mark, size) == 0;
 }
 
 static bool see_table(void *context, const struct row *row)
 {
     struct found *found = context;
     found->exists = true;
-    found->is_marked = row->column_count > 1 && holds_mark(&row->columns[1]);
+    found->is_marked = row->column_count > 0 && holds_mark(found->dialect, &row->columns[0]);
     return false;
 }
 
@@ -34,7 +41,7 @@ bool mark_look_up(struct session *session, const char *table, int64_t deadline,
 {
     const struct dialect_row *dialect = dialect_of(session->driver->dialect);
     char sql[SQL_BYTES];
-    struct found found = {0};
+    struct found found = {.dialect = dialect};
     if (dialect->look_up == NULL) {
         return err_set(err, ERR_CODE_unsupported, "this database cannot say whose a table is");
     }

@@ -6,17 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-bool meter_open(struct meter *meter, size_t transaction_count, size_t statement_count,
+bool meter_open(struct meter *meter, size_t transaction_count, size_t row_count,
                 struct arena *arena, struct err *err)
 {
-    size_t all = statement_count + METER_EXTRAS;
     *meter = (struct meter){.transaction_count = transaction_count,
-                            .statement_count = statement_count,
+                            .row_count = row_count,
                             .transactions = ARENA_ARRAY(arena, struct histogram, transaction_count),
                             .transaction_errors = ARENA_ARRAY(arena, uint64_t, transaction_count),
                             .retries = ARENA_ARRAY(arena, uint64_t, transaction_count),
-                            .statements = ARENA_ARRAY(arena, struct histogram, all),
-                            .statement_errors = ARENA_ARRAY(arena, uint64_t, all),
+                            .statements = ARENA_ARRAY(arena, struct histogram, row_count),
+                            .statement_errors = ARENA_ARRAY(arena, uint64_t, row_count),
                             .second_index = -1};
     if (meter->transactions == NULL || meter->transaction_errors == NULL ||
         meter->retries == NULL || meter->statements == NULL || meter->statement_errors == NULL) {
@@ -25,7 +24,7 @@ bool meter_open(struct meter *meter, size_t transaction_count, size_t statement_
     for (size_t i = 0; i < transaction_count; i++) {
         histogram_clear(&meter->transactions[i]);
     }
-    for (size_t i = 0; i < all; i++) {
+    for (size_t i = 0; i < row_count; i++) {
         histogram_clear(&meter->statements[i]);
     }
     histogram_clear(&meter->second);
@@ -39,7 +38,7 @@ void meter_merge(struct meter *into, const struct meter *from)
         into->transaction_errors[i] += from->transaction_errors[i];
         into->retries[i] += from->retries[i];
     }
-    for (size_t i = 0; i < into->statement_count + METER_EXTRAS; i++) {
+    for (size_t i = 0; i < into->row_count; i++) {
         histogram_merge(&into->statements[i], &from->statements[i]);
         into->statement_errors[i] += from->statement_errors[i];
     }

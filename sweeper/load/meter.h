@@ -12,22 +12,20 @@
 #define METER_ERROR_ROWS 64
 #define METER_RING 16
 
-enum meter_extra { METER_BEGIN, METER_COMMIT, METER_ROLLBACK, METER_EXTRAS };
-
 struct meter {
     size_t transaction_count;
-    size_t statement_count;
+    size_t row_count;
     struct histogram *transactions; /* [transaction_count] */
     uint64_t *transaction_errors;
     uint64_t *retries;
-    struct histogram *statements; /* [statement_count + METER_EXTRAS] */
+    struct histogram *statements; /* [row_count] */
     uint64_t *statement_errors;
     struct histogram second; /* completions of the second under way */
     uint64_t second_errors;
-    int64_t second_index; /* since go; -1 before the first */
+    int64_t second_index; /* since the drive's origin; -1 before the first */
 };
 
-bool meter_open(struct meter *meter, size_t transaction_count, size_t statement_count,
+bool meter_open(struct meter *meter, size_t transaction_count, size_t row_count,
                 struct arena *arena, struct err *err) MUST_USE;
 void meter_merge(struct meter *into, const struct meter *from);
 

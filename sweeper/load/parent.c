@@ -17,10 +17,10 @@ struct load_worker {
     struct host_process *process;
     struct arena arena;
     struct wire_inbox inbox;
+    uint32_t client_count; /* that a drive must have; 0 for other operations */
     bool is_drive;
     bool is_ready;
     bool is_go;
-    bool is_over; /* result or error came */
 };
 
 static bool send_frame(struct load_worker *worker, enum load_frame kind, struct text *payload,
@@ -120,6 +120,14 @@ static bool check_hello(struct load_worker *worker, struct bytes payload, struct
     return err_hint(err, "install the same version there");
 }
 
+static bool check_ready(struct load_worker *worker, struct wire *wire, struct err *err)
+{
+    uint32_t clients = wire_u32(wire);
+    worker->is_ready = !wire->failed && clients == worker->client_count;
+    return worker->is_ready || err_set(err, ERR_CODE_workload, "%u of %u clients are ready",
+                                       clients, worker->client_count);
+}
+
 enum frame_answer { FRAME_WENT_BY, FRAME_READY, FRAME_MEASURE, FRAME_RESULT, FRAME_FAILED };
 
 /* Handles one frame: progress goes to the caller's functions. The payload stays in the inbox for
@@ -134,8 +142,7 @@ static enum frame_answer answer(struct load_worker *worker, uint8_t kind, struct
     case LOAD_FRAME_HELLO:
         return check_hello(worker, payload, err) ? FRAME_WENT_BY : FRAME_FAILED;
     case LOAD_FRAME_READY:
-        worker->is_ready = true;
-        return FRAME_READY;
+        return check_ready(worker, &wire, err) ? FRAME_READY : FRAME_FAILED;
     case LOAD_FRAME_SECOND:
         if (!load_second_decode(payload, &second)) {
             break;
@@ -230,6 +237,7 @@ bool load_worker_open(struct host *host, const char *program, const struct load_
     worker->host = host;
     worker->arena = arena;
     worker->is_drive = job->operation == LOAD_DRIVE;
+    worker->client_count = worker->is_drive ? (uint32_t)job->workload.clients : 0;
     *out = worker;
     return spawn(worker, program, job, err) || err_while(err, "starting the load worker");
 }
@@ -271,7 +279,6 @@ bool load_worker_finish(struct load_worker *worker, int64_t deadline,
     }
     bool ok = out == NULL || load_result_decode(payload, arena, out, err);
     wire_inbox_drop(&worker->inbox);
-    worker->is_over = true;
     return ok;
 }
 
@@ -285,9 +292,10 @@ void load_worker_close(struct load_worker *worker)
         struct host_result result = {0};
         struct err err;
         err_clear(&err);
-        /* A worker that answered ends by itself; any other has no more time. */
-        int64_t deadline = clock_deadline_ms(worker->is_over ? SHORT_MS : 0);
-        (void)worker->host->driver->finish(worker->process, deadline, &arena, &result, &err);
+        /* Its input ends, and so does a worker, at once where it runs no command; one that does not
+         * is killed with its group. */
+        (void)worker->host->driver->finish(worker->process, clock_deadline_ms(SHORT_MS), &arena,
+                                           &result, &err);
     }
     wire_inbox_close(&worker->inbox);
     arena_close(&arena);

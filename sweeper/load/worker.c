@@ -1,7 +1,7 @@
 /*
  * The worker: a process of its own that connects, waits for go, drives, and answers in frames. It
  * ends when its parent's pipe closes, whatever it is doing, so that a killed parent leaves no load
- * behind.
+ * behind; a command that it runs is ended first.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,9 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sweeper/base/stop.h"
 #include "sweeper/load/driver.h"
 
-enum { ARENA_BYTES = 1 << 30, CONNECT_TIMEOUT_MS = 60000, SEND_TIMEOUT_MS = 60000 };
+enum {
+    CONNECT_TIMEOUT_MS = 50000, /* the parent waits a little longer */
+    SEND_TIMEOUT_MS = 60000,
+    END_MS = 4000, /* for a command to end, before its parent kills us */
+    STATUS_FAILED = 1,
+    STATUS_ORPHANED = 3
+};
+#define ARENA_BYTES ((size_t)4 << 30) /* a bound, not a use: 10 KB a histogram */
 
 struct worker {
     int input;
@@ -25,6 +33,7 @@ struct worker {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool is_go;
+    bool drives_itself; /* hears of the end through the stop flag, and has END_MS for it */
 };
 
 static bool send_frame(struct worker *worker, enum load_frame kind, struct text *payload)
@@ -96,6 +105,20 @@ static bool read_job(struct worker *worker)
     return ok;
 }
 
+static void end_orphaned(struct worker *worker)
+{
+    pthread_mutex_lock(&worker->mutex);
+    bool drives_itself = worker->drives_itself;
+    worker->is_go = true;
+    pthread_cond_broadcast(&worker->changed);
+    pthread_mutex_unlock(&worker->mutex);
+    if (drives_itself) {
+        stop_ask(SIGTERM);
+        clock_pause_until(clock_deadline_ms(END_MS));
+    }
+    _exit(STATUS_ORPHANED);
+}
+
 /* From the job on, a thread watches the parent: go opens the gate, an end ends everything. */
 static void *watch_parent(void *data)
 {
@@ -112,7 +135,8 @@ static void *watch_parent(void *data)
         }
         wire_inbox_drop(&seen.inbox);
     }
-    _exit(3);
+    end_orphaned(worker);
+    return NULL;
 }
 
 static void wait_for_go(struct worker *worker)
@@ -198,30 +222,33 @@ static bool find_parts(struct worker *worker, const struct workload **workload,
 static bool drive_clients(struct worker *worker, const struct workload *workload, const void *plan,
                           const struct session_driver *sessions)
 {
-    struct driver driver;
+    const struct driver_watch watch = {
+        .context = worker, .measuring = send_measuring, .second = send_second};
     struct load_result result = {0};
-    bool ok = driver_open(&driver, &worker->job, workload, plan, sessions,
+    /* Not on this stack: a thread that hangs outlives this call. */
+    struct driver *driver = ARENA_NEW(&worker->arena, struct driver);
+    if (driver == NULL) {
+        return err_memory(&worker->err);
+    }
+    bool ok = driver_open(driver, &worker->job, workload, plan, sessions,
                           clock_deadline_ms(CONNECT_TIMEOUT_MS), &worker->arena, &worker->err) &&
               send_ready(worker, (uint32_t)worker->job.workload.clients);
     if (ok) {
         wait_for_go(worker);
-        ok = driver_run(&driver,
-                        &(struct driver_watch){
-                            .context = worker, .measuring = send_measuring, .second = send_second},
-                        &result, &worker->err) &&
-             send_result(worker, &result);
+        ok = driver_run(driver, &watch, &result, &worker->err) && send_result(worker, &result);
     }
-    if (!ok && worker->err.code == ERR_CODE_timeout) {
-        return false; /* a thread hangs in the server's silence: the process ends instead */
-    }
-    driver_close(&driver);
+    driver_close(driver);
     return ok;
 }
 
 static bool drive_itself(struct worker *worker, const struct workload *workload)
 {
     struct load_result result = {0};
-    if (!send_ready(worker, 0)) {
+    stop_install(); /* its group is asked to end before it is killed: so is the command then */
+    pthread_mutex_lock(&worker->mutex);
+    worker->drives_itself = true;
+    pthread_mutex_unlock(&worker->mutex);
+    if (!send_ready(worker, (uint32_t)worker->job.workload.clients)) {
         return false;
     }
     wait_for_go(worker);
@@ -311,5 +338,5 @@ int load_worker_main(int input, int output)
         (void)send_frame(&worker, LOAD_FRAME_ERROR, &payload);
     }
     /* The watcher and, after a time-out, a loop may still be at work: the process ends as it is. */
-    _exit(ok ? 0 : 1);
+    _exit(ok ? 0 : STATUS_FAILED);
 }

@@ -10,6 +10,7 @@
 
 #define TOLERANCE_S 1.0 /* and at least this share of the window: */
 #define TOLERANCE_SHARE 0.05
+#define COUNT_LIMIT 1e15 /* more than anybody counts, and whole in a double */
 
 struct belief {
     const struct workload_spec *spec;
@@ -189,8 +190,11 @@ static bool take_duration(struct belief *belief, const char *const *argv, struct
         duration_s = belief->done / belief->throughput_per_s;
     }
     double tolerance_s = fmax(TOLERANCE_S, TOLERANCE_SHARE * asked_s);
-    if (duration_s <= 0) {
-        return err_set(err, ERR_CODE_workload, "the command ran for %g s", duration_s);
+    double lived_s = (double)belief->end->elapsed_ns / 1e9;
+    if (duration_s <= 0 || duration_s > lived_s + TOLERANCE_S) {
+        return err_set(err, ERR_CODE_workload,
+                       "the command says that it drove its load for %g s; it lived for %g s",
+                       duration_s, lived_s);
     }
     if (preset->done != NULL && fabs(duration_s - asked_s) > tolerance_s &&
         !ends_by_count(belief, argv)) {
@@ -224,6 +228,37 @@ static bool within_budget(struct belief *belief, struct err *err)
     return true;
 }
 
+/* A connection lost is a trial lost: what was measured is partly a server that was not there. What
+ * was tried again is data only. */
+static bool take_errors(const struct belief *belief, struct arena *arena, struct err *err)
+{
+    const struct command_preset *preset = belief->preset;
+    double lost = 0;
+    double ignored = 0;
+    if ((preset->lost != NULL &&
+         !find(belief, preset->lost, "number of connections lost", true, &lost, err)) ||
+        (preset->ignored != NULL &&
+         !find(belief, preset->ignored, "number of errors", true, &ignored, err))) {
+        return false;
+    }
+    if (lost > 0) {
+        return err_set(err, ERR_CODE_workload, "the command lost its connection %g times", lost);
+    }
+    if (ignored > 0) {
+        struct load_error_row *row = ARENA_NEW(arena, struct load_error_row);
+        if (row == NULL) {
+            return err_memory(err);
+        }
+        *row = (struct load_error_row){.transaction = preset->name,
+                                       .code = "ignored",
+                                       .text = "errors after which it tried again",
+                                       .count = (uint64_t)fmin(ignored, COUNT_LIMIT)};
+        belief->result->errors = row;
+        belief->result->error_row_count = 1;
+    }
+    return true;
+}
+
 /* ---- all of it ---- */
 
 static bool open_belief(struct belief *belief, struct arena *arena, struct err *err)
@@ -249,7 +284,7 @@ bool command_believe(const struct workload_spec *spec, const char *const *argv,
     if (!open_belief(&belief, arena, err) || !ended_well(&belief, err) ||
         !said_what_is_expected(&belief, err) || !has_all_clients(&belief, err) ||
         !take_preset_rows(&belief, err) || !take_duration(&belief, argv, err) ||
-        !within_budget(&belief, err)) {
+        !within_budget(&belief, err) || !take_errors(&belief, arena, err)) {
         return false;
     }
     add_metric(out, "elapsed_s", (double)end->elapsed_ns / 1e9, "lower");

@@ -31,6 +31,8 @@ struct command_preset {
     const char *duration_s;   /* how long it ran; else done divided by throughput_per_s */
     const char *done;         /* transactions */
     const char *failed;       /* transactions that failed */
+    const char *ignored;      /* errors after which it tried again */
+    const char *lost;         /* connections that it lost and opened again */
     const char *counted;      /* a line: it was to end by count, not by time */
     const char *counted_word; /* a word of argv that says the same */
     const char *aborted;      /* a line: the result is worth nothing */
@@ -64,7 +66,7 @@ enum command_found command_find(const char *output, size_t size, const char *reg
 /* Whether a line matches. */
 bool command_has_line(const char *output, size_t size, const char *regex);
 
-/* Fills the result's metrics, client count and measured time, or says why the run is worth
+/* Fills the result's metrics, errors, client count and measured time, or says why the run is worth
  * nothing. `argv` is as it was run. */
 bool command_believe(const struct workload_spec *spec, const char *const *argv,
                      const struct command_end *end, struct arena *arena, struct load_result *out,

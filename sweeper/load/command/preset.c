@@ -15,12 +15,14 @@ static const struct command_row sysbench_rows[] = {
     {"p50_ms", "^ *50th percentile: +" NUMBER "$", 1, "lower", false},
     {"p95_ms", "^ *95th percentile: +" NUMBER "$", 1, "lower", false},
     {"p99_ms", "^ *99th percentile: +" NUMBER "$", 1, "lower", false},
+    {"spm", "^ *queries: +[0-9]+ +\\(" NUMBER " per sec\\.\\)$", 60, "higher", true},
 };
 
 static const struct command_row pgbench_rows[] = {
     {"throughput_per_s", "^tps = " NUMBER " \\((without initial|excluding|including reconnection)",
      1, "higher", true},
     {"mean_ms", "^latency average = " NUMBER " ms", 1, "lower", true},
+    {"stddev_ms", "^latency stddev = " NUMBER " ms", 1, "lower", false},
 };
 
 static const struct command_preset presets[] = {
@@ -32,6 +34,8 @@ static const struct command_preset presets[] = {
      .clients = "^Number of threads: ([0-9]+)$",
      .duration_s = "^ *t[a-z]+ [a-z]+: +" NUMBER "s$", /* 1.1: "time elapsed:" */
      .done = "^ *total number of events: +([0-9]+)$",
+     .ignored = "^ *ignored errors: +([0-9]+) ",
+     .lost = "^ *reconnects: +([0-9]+) ",
      .counted_word = "--events=",
      .aborted = "^FATAL: "},
     {.name = "pgbench",
@@ -41,7 +45,7 @@ static const struct command_preset presets[] = {
      .done = "^number of transactions actually processed: ([0-9]+)",
      .failed = "^number of failed transactions: ([0-9]+)",
      .counted = "^number of transactions per client: ",
-     .aborted = "^Run was aborted"},
+     .aborted = "^(pgbench: error: )?Run was aborted"},
 };
 
 const struct command_preset *command_preset_find(const char *name)

@@ -79,8 +79,8 @@ static const struct {
 
 struct oltp_state {
     struct random first_try; /* a retry draws the same again */
-    int64_t deleted_table;   /* the insert puts back what the delete took */
-    int64_t deleted_id;
+    int64_t table;           /* of the group of statements under way */
+    int64_t deleted_id;      /* the insert puts back what the delete took */
     char c[OLTP_C_BYTES + 1];
     char pad[OLTP_PAD_BYTES + 1];
     char sql[TEXT_BYTES];
@@ -193,7 +193,7 @@ static struct param text_param(const char *text, size_t size)
 }
 
 static void fill_params(const struct oltp_plan *plan, struct client *client,
-                        enum oltp_statement kind, int64_t table, struct call *out)
+                        enum oltp_statement kind, struct call *out)
 {
     struct oltp_state *state = client->state;
     struct random *random = &client->random;
@@ -223,7 +223,6 @@ static void fill_params(const struct oltp_plan *plan, struct client *client,
         params[3] = text_param(state->pad, OLTP_PAD_BYTES);
         break;
     case OLTP_DELETE:
-        state->deleted_table = table;
         state->deleted_id = id;
         params[0] = int_param(id);
         break;
@@ -266,6 +265,13 @@ static unsigned oltp_choose(struct client *client)
     return 0;
 }
 
+/* As in oltp_common.lua, statements of one kind that follow each other go to one table, and so do
+ * the delete and the insert that puts its row back. */
+static bool begins_group(const struct oltp_mix *mix, size_t at)
+{
+    return at == 0 || (mix->steps[at] != mix->steps[at - 1] && mix->steps[at] != OLTP_INSERT);
+}
+
 static bool oltp_step(struct client *client, bool is_retry, struct call *out, struct err *err)
 {
     (void)err;
@@ -288,11 +294,12 @@ static bool oltp_step(struct client *client, bool is_retry, struct call *out, st
         return true;
     }
     enum oltp_statement kind = plan->mix->steps[at];
-    int64_t table = kind == OLTP_INSERT ? state->deleted_table
-                                        : random_between(&client->random, 1, plan->spec->tables);
+    if (begins_group(plan->mix, at)) {
+        state->table = random_between(&client->random, 1, plan->spec->tables);
+    }
     out->kind = CALL_STATEMENT;
-    out->slot = plan->first_slot[kind] + (unsigned)(table - 1);
-    fill_params(plan, client, kind, table, out);
+    out->slot = plan->first_slot[kind] + (unsigned)(state->table - 1);
+    fill_params(plan, client, kind, out);
     if (!plan->spec->prepared) {
         make_text(plan, state, out);
     }
@@ -303,7 +310,10 @@ static bool oltp_step(struct client *client, bool is_retry, struct call *out, st
  * ignores that error and starts the transaction again, and so do we. */
 static bool oltp_retries(const struct err *err)
 {
-    return strstr(err->native_text, "23505") != NULL || err->native == 1062;
+    enum { MYSQL_DUPLICATE_KEY = 1062, SQLITE_CONSTRAINT_PRIMARY_KEY = 1555 };
+    return strstr(err->native_text, "23505") != NULL || err->native == MYSQL_DUPLICATE_KEY ||
+           (strcmp(err->native_text, "SQLITE") == 0 &&
+            err->native == SQLITE_CONSTRAINT_PRIMARY_KEY);
 }
 
 const struct workload workload_oltp = {.kind = "oltp",

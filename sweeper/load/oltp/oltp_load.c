@@ -10,7 +10,14 @@
 #include "sweeper/load/mark.h"
 #include "sweeper/load/oltp/oltp.h"
 
-enum { BATCH_ROWS = 500, BATCHES_PER_TRANSACTION = 20, NAME_BYTES = 32, VERSION = 1 };
+enum {
+    BATCH_ROWS = 500,
+    BATCHES_PER_TRANSACTION = 20,
+    NAME_BYTES = 32,
+    NOTE_BYTES = 200,
+    VERSION = 1
+};
+#define USED "used: " /* before the note of data that a drive has written to */
 
 static void name_table(int64_t table, char out[NAME_BYTES])
 {
@@ -151,23 +158,41 @@ static bool load_table(const struct oltp_plan *plan, struct session *session, in
            finish_table(session, table, deadline, err);
 }
 
-/* Loads unless the data are there as loaded: the note "oltp" then says which. */
+/* Whether the data are there as wanted, and as they were loaded: the note "oltp" says so, unless a
+ * table went since. */
+static bool is_loaded(const struct workload_spec *spec, const char *wanted, struct session *session,
+                      int64_t deadline, bool *out, struct err *err)
+{
+    const char *loaded = NULL;
+    struct arena arena;
+    arena_open(&arena, 1u << 20);
+    bool ok = mark_get(session, "oltp", deadline, &arena, &loaded, err);
+    *out = ok && loaded != NULL && strcmp(loaded, wanted) == 0;
+    arena_close(&arena);
+    for (int64_t table = 1; ok && *out && table <= spec->tables; table++) {
+        char name[NAME_BYTES];
+        enum mark_state state = MARK_ABSENT;
+        name_table(table, name);
+        ok = mark_look_up(session, name, deadline, &state, err);
+        *out = state == MARK_OURS;
+    }
+    return ok;
+}
+
 bool oltp_prepare(const struct load_job *job, const void *data, struct session *session,
                   int64_t deadline, void (*note)(void *, const char *), void *context,
                   struct err *err)
 {
     const struct oltp_plan *plan = data;
-    const char *loaded = NULL;
-    char wanted[200];
-    struct arena arena;
+    char wanted[NOTE_BYTES];
+    bool is_there = false;
     fingerprint(&job->workload, wanted, sizeof wanted);
-    arena_open(&arena, 1u << 20);
-    bool ok = check_names(&job->workload, session, deadline, err) &&
-              mark_get(session, "oltp", deadline, &arena, &loaded, err);
-    bool is_there = ok && loaded != NULL && strcmp(loaded, wanted) == 0;
-    arena_close(&arena);
-    if (!ok || is_there) {
-        return ok;
+    if (!check_names(&job->workload, session, deadline, err) ||
+        !is_loaded(&job->workload, wanted, session, deadline, &is_there, err)) {
+        return false;
+    }
+    if (is_there) {
+        return true;
     }
     if (!mark_set(session, "oltp", "loading", deadline, err)) {
         return false;
@@ -185,64 +210,125 @@ bool oltp_spoil(const struct load_job *job, const void *plan, struct session *se
 {
     (void)plan;
     const char *loaded = NULL;
-    char wanted[200];
+    char wanted[NOTE_BYTES];
     struct arena arena;
     fingerprint(&job->workload, wanted, sizeof wanted);
     arena_open(&arena, 1u << 20);
     bool ok = mark_get(session, "oltp", deadline, &arena, &loaded, err);
-    bool is_loaded =
-        ok && loaded != NULL && (strcmp(loaded, wanted) == 0 || strncmp(loaded, "used: ", 6) == 0);
+    bool is_used = ok && loaded != NULL && text_starts_with(loaded, USED);
+    const char *data = is_used ? loaded + strlen(USED) : loaded;
+    bool is_there = ok && loaded != NULL && strcmp(data, wanted) == 0;
     arena_close(&arena);
-    if (ok && !is_loaded) {
+    if (ok && !is_there) {
         err_set(err, ERR_CODE_workload, "the oltp tables are not loaded as this workload asks");
         return err_hint(err, "dbsweep load oltp prepare loads them");
     }
-    if (!ok || !workload_writes(&job->workload)) {
+    if (!ok || is_used || !workload_writes(&job->workload)) {
         return ok;
     }
-    char used[220];
-    snprintf(used, sizeof used, "used: %s", wanted);
+    char used[NOTE_BYTES + sizeof USED];
+    snprintf(used, sizeof used, "%s%s", USED, wanted);
     return mark_set(session, "oltp", used, deadline, err);
 }
 
-static bool count_rows(struct session *session, const char *name, int64_t deadline, int64_t *out,
+/* ---- check ---- */
+
+struct extent {
+    int64_t rows;
+    int64_t first_id;
+    int64_t last_id;
+    bool is_read;
+};
+
+static bool read_extent(void *context, const struct row *row)
+{
+    struct extent *extent = context;
+    int64_t *const fields[] = {&extent->rows, &extent->first_id, &extent->last_id};
+    struct err ignored;
+    extent->is_read = row->column_count == COUNT_OF(fields);
+    for (size_t i = 0; extent->is_read && i < COUNT_OF(fields); i++) {
+        char number[32] = "0"; /* the ids of an empty table are null */
+        if (row->columns[i].data != NULL) {
+            snprintf(number, sizeof number, "%.*s", (int)row->columns[i].size,
+                     row->columns[i].data);
+        }
+        extent->is_read = units_parse_int(number, fields[i], &ignored);
+    }
+    return false;
+}
+
+static bool wrong_rows(const char *name, const struct extent *extent, int64_t expected,
                        struct err *err)
 {
-    const char *text = NULL;
-    char sql[96];
+    return err_set(err, ERR_CODE_workload_check,
+                   "%s holds %" PRId64 " rows with ids %" PRId64 " to %" PRId64 ", %" PRId64
+                   " rows are expected",
+                   name, extent->rows, extent->first_id, extent->last_id, expected);
+}
+
+/* Mixes other than insert and delete leave as many rows as they found; where the delete and the
+ * insert that puts its row back commit apart, a client that was stopped between them leaves one
+ * less. */
+static bool check_rows(const struct workload_spec *spec, struct session *session, const char *name,
+                       int64_t deadline, struct err *err)
+{
+    char sql[128];
+    struct extent extent = {0};
+    bool may_grow = strcmp(spec->mix, "insert") == 0;
+    bool may_shrink = strcmp(spec->mix, "delete") == 0 || spec->skip_trx;
+    snprintf(sql, sizeof sql, "select count(*), min(id), max(id) from %s", name);
+    if (!session_execute(session, sql, read_extent, &extent, deadline, err)) {
+        return false;
+    }
+    if (!extent.is_read) {
+        return err_set(err, ERR_CODE_workload_check, "the rows of %s cannot be counted", name);
+    }
+    bool is_right =
+        (extent.rows <= spec->rows || may_grow) && (extent.rows >= spec->rows || may_shrink) &&
+        (extent.rows == 0 || extent.first_id >= 1) && (extent.last_id <= spec->rows || may_grow);
+    return is_right || wrong_rows(name, &extent, spec->rows, err);
+}
+
+static bool check_index(struct session *session, int64_t table, const char *name, int64_t deadline,
+                        struct err *err)
+{
+    const struct dialect_row *dialect = dialect_of(session->driver->dialect);
+    char sql[256];
+    char index[NAME_BYTES];
+    const char *gap = NULL;
     struct arena arena;
-    snprintf(sql, sizeof sql, "select count(*) from %s", name);
+    if (dialect->index_gap == NULL) {
+        return true;
+    }
+    snprintf(index, sizeof index, "k_%" PRId64, table);
+    dialect_sql(sql, sizeof sql, dialect->index_gap, name, index, "");
     arena_open(&arena, 1u << 16);
-    bool ok = session_value(session, sql, deadline, &arena, &text, err) &&
-              units_parse_int(text != NULL ? text : "", out, err);
+    bool ok = session_value(session, sql, deadline, &arena, &gap, err) &&
+              ((gap != NULL && strcmp(gap, "0") == 0) ||
+               err_set(err, ERR_CODE_workload_check, "index %s has %.20s entries less than %s rows",
+                       index, gap != NULL ? gap : "?", name));
     arena_close(&arena);
     return ok;
 }
 
-/* Every mix but insert and delete leaves as many rows as it found. */
 bool oltp_check(const struct load_job *job, const void *plan, struct session *session,
                 int64_t deadline, struct err *err)
 {
     (void)plan;
-    const struct workload_spec *spec = &job->workload;
-    bool may_grow = strcmp(spec->mix, "insert") == 0;
-    bool may_shrink = strcmp(spec->mix, "delete") == 0;
-    for (int64_t table = 1; table <= spec->tables; table++) {
+    for (int64_t table = 1; table <= job->workload.tables; table++) {
         char name[NAME_BYTES];
-        int64_t rows = 0;
         name_table(table, name);
-        if (!count_rows(session, name, deadline, &rows, err)) {
+        if (!check_rows(&job->workload, session, name, deadline, err) ||
+            !check_index(session, table, name, deadline, err)) {
             return err_while(err, "checking table %s", name);
-        }
-        if ((rows > spec->rows && !may_grow) || (rows < spec->rows && !may_shrink)) {
-            return err_set(err, ERR_CODE_workload_check,
-                           "%s holds %" PRId64 " rows, %" PRId64 " are expected", name, rows,
-                           spec->rows);
         }
     }
     return true;
 }
 
+/* ---- cleanup ---- */
+
+/* Tables of ours with higher numbers are from an earlier load of more. */
 bool oltp_cleanup(const struct load_job *job, const void *plan, struct session *session,
                   int64_t deadline, struct err *err)
 {
@@ -251,9 +337,11 @@ bool oltp_cleanup(const struct load_job *job, const void *plan, struct session *
     if (!check_names(&job->workload, session, deadline, err)) {
         return false;
     }
-    for (int64_t table = 1; table <= job->workload.tables; table++) {
+    enum mark_state state = MARK_OURS;
+    for (int64_t table = 1; state == MARK_OURS || table <= job->workload.tables; table++) {
         name_table(table, name);
-        if (!mark_drop(session, name, deadline, err)) {
+        if (!mark_look_up(session, name, deadline, &state, err) ||
+            (state == MARK_OURS && !mark_drop(session, name, deadline, err))) {
             return false;
         }
     }

@@ -1,0 +1,236 @@
+/*
+ * The controlling side of a drive: opens the gate, keeps the time and never touches the network,
+ * so that a server that stops answering cannot stop the clock. Reports each second once it is
+ * complete, and gives up early where the errors can no longer come back under their budget.
+ */
+#include <sys/resource.h>
+
+#include "sweeper/load/driver.h"
+
+enum {
+    STEP_MS = 100,
+    CANCEL_GRACE_MS = 3000,
+    REPORT_DELAY_MS = 250,  /* loops publish a second at most a tick late */
+    LEAST_SECONDS = 5,      /* before a drive is called hopeless */
+    LEAST_SHARE_OF_A_S = 2, /* a part of a second at the window's end counts from half of one */
+    TEXT_BYTES = 256
+};
+
+static void open_gate(struct driver *driver)
+{
+    const struct workload_spec *workload = &driver->job->workload;
+    int64_t warm_up_s = (workload->warm_up_ms + 999) / 1000;
+    pthread_mutex_lock(&driver->gate_mutex);
+    driver->go_ns = clock_now_ns();
+    driver->measure_ns = driver->go_ns + workload->warm_up_ms * NS_PER_MS;
+    driver->origin_ns = driver->measure_ns - warm_up_s * NS_PER_S;
+    driver->end_ns = driver->measure_ns + workload->measure_ms * NS_PER_MS;
+    driver->drain_ns = driver->end_ns + workload->drain_ms * NS_PER_MS;
+    driver->is_go = true;
+    pthread_cond_broadcast(&driver->gate);
+    pthread_mutex_unlock(&driver->gate_mutex);
+}
+
+static double cpu_seconds(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+/* ---- seconds ---- */
+
+struct report {
+    struct driver *driver;
+    const struct driver_watch *watch;
+    int64_t next;                /* second since the origin that is reported next */
+    struct load_second *seconds; /* of the window */
+    size_t second_count;
+    size_t second_limit;
+    uint64_t done; /* over the seconds of the window */
+    uint64_t failed;
+    struct histogram lag;
+    double cpu_start_s;
+    double cpu_s;
+    bool is_measuring;
+    bool is_over;
+    bool is_cancelled;
+    bool is_hopeless;
+};
+
+/* A second belongs to the phase that it begins in, and ends with the window at the latest. */
+static int64_t ends_at(const struct driver *driver, int64_t begins_ns)
+{
+    int64_t ends_ns = begins_ns + NS_PER_S;
+    return begins_ns < driver->end_ns && ends_ns > driver->end_ns ? driver->end_ns : ends_ns;
+}
+
+static void keep_second(struct report *report, struct load_second *second, int64_t length_ns)
+{
+    second->index = (uint32_t)report->second_count;
+    report->done += (uint64_t)second->throughput_per_s;
+    report->failed += second->error_count;
+    if (length_ns >= NS_PER_S / LEAST_SHARE_OF_A_S && report->second_count < report->second_limit) {
+        second->throughput_per_s *= (double)NS_PER_S / (double)length_ns;
+        report->seconds[report->second_count++] = *second;
+    }
+}
+
+/* Reports the seconds that are complete. */
+static void report_seconds(struct report *report, int64_t now)
+{
+    struct driver *driver = report->driver;
+    int64_t begins_ns = driver->origin_ns + report->next * NS_PER_S;
+    int64_t ends_ns = ends_at(driver, begins_ns);
+    while (ends_ns + REPORT_DELAY_MS * NS_PER_MS <= now) {
+        struct load_second second = {.index = (uint32_t)report->next};
+        meter_take(&driver->seconds, report->next, &second);
+        second.phase = begins_ns < driver->measure_ns ? LOAD_PHASE_WARM_UP
+                       : begins_ns < driver->end_ns   ? LOAD_PHASE_MEASURE
+                                                      : LOAD_PHASE_DRAIN;
+        if (second.phase == LOAD_PHASE_MEASURE) {
+            keep_second(report, &second, ends_ns - begins_ns);
+        }
+        report->watch->second(report->watch->context, &second);
+        report->next++;
+        begins_ns = driver->origin_ns + report->next * NS_PER_S;
+        ends_ns = ends_at(driver, begins_ns);
+    }
+}
+
+/* Even twice as many transactions as the rate so far promises would not be enough to forgive. */
+static bool is_hopeless(const struct report *report)
+{
+    const struct workload_spec *workload = &report->driver->job->workload;
+    if (report->second_count < LEAST_SECONDS || report->failed == 0) {
+        return false;
+    }
+    double expected = (double)(report->done + report->failed) / (double)report->second_count *
+                      (double)workload->measure_ms / 1000;
+    return (double)report->failed > workload->error_budget_pct / 100 * 2 * expected;
+}
+
+/* ---- the clock ---- */
+
+/* What begins or ends with the window is taken as near to its edge as this thread wakes. */
+static void meet_edges(struct report *report, int64_t now)
+{
+    struct driver *driver = report->driver;
+    if (!report->is_measuring && now >= driver->measure_ns) {
+        report->is_measuring = true;
+        report->cpu_start_s = cpu_seconds();
+        report->watch->measuring(report->watch->context);
+    }
+    if (!report->is_over && now >= driver->end_ns) {
+        report->is_over = true;
+        report->cpu_s = cpu_seconds() - report->cpu_start_s;
+    }
+}
+
+/* The next step, or the next edge of the window where that comes first. */
+static int64_t next_look(const struct driver *driver, int64_t now)
+{
+    int64_t look = now + STEP_MS * NS_PER_MS;
+    look = driver->measure_ns > now && driver->measure_ns < look ? driver->measure_ns : look;
+    return driver->end_ns > now && driver->end_ns < look ? driver->end_ns : look;
+}
+
+/* When a loop that has not ended by itself is helped, and when it is given up. */
+static int64_t cancel_time(const struct driver *driver, int64_t aborted_ns)
+{
+    return (aborted_ns < driver->drain_ns ? aborted_ns : driver->drain_ns) +
+           2 * STEP_MS * NS_PER_MS;
+}
+
+static bool watch(struct report *report, struct err *err)
+{
+    struct driver *driver = report->driver;
+    int64_t now = clock_now_ns();
+    int64_t aborted_ns = CLOCK_NEVER;
+    meet_edges(report, now);
+    while (!driver_has_ended(driver)) {
+        int64_t wanted = next_look(driver, now);
+        clock_pause_until(wanted);
+        now = clock_now_ns();
+        histogram_record(&report->lag, (uint64_t)(now - wanted));
+        meet_edges(report, now);
+        report_seconds(report, now);
+        if (!report->is_hopeless && is_hopeless(report)) {
+            report->is_hopeless = true;
+            atomic_store(&driver->is_aborted, true);
+        }
+        if (aborted_ns == CLOCK_NEVER && atomic_load(&driver->is_aborted)) {
+            aborted_ns = now;
+        }
+        if (!report->is_cancelled && now >= cancel_time(driver, aborted_ns)) {
+            report->is_cancelled = true;
+            driver_cancel(driver);
+        }
+        if (now >= cancel_time(driver, aborted_ns) + CANCEL_GRACE_MS * NS_PER_MS) {
+            return err_set(err, ERR_CODE_timeout,
+                           "the server did not answer and its connections did not end");
+        }
+    }
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static bool open_report(struct report *report, struct driver *driver,
+                        const struct driver_watch *watched, struct err *err)
+{
+    *report = (struct report){.driver = driver, .watch = watched};
+    report->second_limit = (size_t)(driver->job->workload.measure_ms / 1000 + 1);
+    report->seconds = ARENA_ARRAY(driver->arena, struct load_second, report->second_limit);
+    histogram_clear(&report->lag);
+    return report->seconds != NULL || err_memory(err);
+}
+
+static void fill_result(const struct driver *driver, const struct report *report,
+                        struct load_result *out)
+{
+    const char *distribution = driver->job->workload.distribution;
+    *out = (struct load_result){.warm_up_ns = driver->measure_ns - driver->go_ns,
+                                .measured_ns = driver->end_ns - driver->measure_ns,
+                                .client_count = (uint32_t)driver->client_count,
+                                .seconds = report->seconds,
+                                .second_count = report->second_count,
+                                .driver_cpu_s = report->cpu_s,
+                                .p99_lag_ms = histogram_percentile_ns(&report->lag, 99) / 1e6,
+                                .output = "",
+                                .distribution = distribution != NULL ? distribution : ""};
+}
+
+static bool give_up(struct driver *driver, const struct report *report, struct err *err)
+{
+    char first[TEXT_BYTES];
+    driver_first_error(driver, first, sizeof first);
+    err_set(err, ERR_CODE_workload,
+            "%llu of %llu transactions failed within %zu s, which cannot come back under %g %%: %s",
+            (unsigned long long)report->failed, (unsigned long long)(report->failed + report->done),
+            report->second_count, driver->job->workload.error_budget_pct, first);
+    return err_hint(err, "see workload.error_budget");
+}
+
+bool driver_run(struct driver *driver, const struct driver_watch *watched, struct load_result *out,
+                struct err *err)
+{
+    struct report report;
+    if (!open_report(&report, driver, watched, err)) {
+        return false;
+    }
+    open_gate(driver);
+    if (!watch(&report, err)) {
+        return false;
+    }
+    if (driver_failure(driver, err)) {
+        return false;
+    }
+    if (report.is_hopeless) {
+        return give_up(driver, &report, err);
+    }
+    report_seconds(&report, driver->end_ns + REPORT_DELAY_MS * NS_PER_MS);
+    fill_result(driver, &report, out);
+    return driver_collect(driver, out, err) && driver_judge(driver, out, err);
+}
