@@ -748,6 +748,28 @@ static void what_remains_respects_the_budget(void **state)
     assert_int_equal(remaining(&sim), 4);
 }
 
+/* ---- memory ---- */
+
+static void memory_may_end_anywhere(void **state)
+{
+    (void)state;
+    for (size_t kind = 0; kind < COUNT_OF(kinds); kind++) {
+        bool has_room = false;
+        make_sim(&sim, kinds[kind], 9, 2, true, 2);
+        for (size_t limit = 16; !has_room; limit += 16) {
+            struct history none = {.trials = NULL};
+            struct proposal next;
+            struct arena scratch;
+            struct err err;
+            err_clear(&err);
+            arena_open(&scratch, limit);
+            has_room = strategy_next(&sim.spec, &sim.grid, &none, &scratch, &next, &err);
+            assert_true(has_room || err.code == ERR_CODE_memory);
+            arena_close(&scratch);
+        }
+    }
+}
+
 /* ---- setup ---- */
 
 static int open_arena(void **state)
@@ -799,6 +821,7 @@ int main(void)
         cmocka_unit_test(auto_is_the_grid_where_it_fits),
         cmocka_unit_test(what_remains_is_told_exactly),
         cmocka_unit_test(what_remains_respects_the_budget),
+        cmocka_unit_test(memory_may_end_anywhere),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }

@@ -473,6 +473,30 @@ static void damaged_files_are_refused_or_read(void **state)
     }
 }
 
+/* With every limit of memory up to enough: an error, and nothing worse. */
+static void memory_may_end_anywhere(void **state)
+{
+    (void)state;
+    static const char text[] =
+        TARGET "labels = { a = \"b\" \"c\"; };\n"
+               "workload = { kind = \"command\"; command = [ \"x\" ]; expect = [ \"ok\" ];\n"
+               "metrics = ( { name = \"m\"; regex = \"(1)\"; better = \"lower\"; } ); };\n"
+               "axes = { knobs = ( { set = ( { mmap_size = 0; } ); } ); workload = { clients = {\n"
+               "from = 1; to = 3; steps = 3; }; }; };\n"
+               "points = ( { cache_size = \"1M\"; }, ( { name = \"threads\"; value = 1; } ) );\n"
+               "rules = [ \"cache_size < 5M\" ];\n";
+    bool has_room = false;
+    for (size_t limit = 16; !has_room; limit += 16) {
+        arena_close(&arena);
+        arena_open(&arena, limit);
+        has_room = parse_and_build(text);
+        assert_true(has_room || err.code == ERR_CODE_memory);
+        assert_true(limit < (1u << 20));
+    }
+    arena_close(&arena);
+    arena_open(&arena, 1u << 30);
+}
+
 static void refuse_file(const char *path, const char *format)
 {
     err_clear(&err);
@@ -532,6 +556,7 @@ int main(void)
         cmocka_unit_test(mistakes_in_strategy_rank_and_guard),
         cmocka_unit_test(hostile_texts_are_refused),
         cmocka_unit_test(damaged_files_are_refused_or_read),
+        cmocka_unit_test(memory_may_end_anywhere),
         cmocka_unit_test(files_that_are_no_text),
         cmocka_unit_test(a_long_path_keeps_its_line),
     };
