@@ -269,3 +269,11 @@ bool sweepfile_read(const char *path, struct arena *arena, struct sweep *out, st
     close(file);
     return ok && sweepfile_parse(path, text, arena, out, err);
 }
+
+const char *sweepfile_library_version(void)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "libconfig %d.%d.%d", LIBCONFIG_VER_MAJOR, LIBCONFIG_VER_MINOR,
+             LIBCONFIG_VER_REVISION);
+    return name;
+}
