@@ -70,13 +70,17 @@ static bool join(const struct capture *capture, const struct host_result *ended,
     text_add_bytes(&text, ended->output, ended->output_size);
     text_add_char(&text, '\n');
     text_add_bytes(&text, ended->error_text, ended->error_size);
-    out->output = text_done(&text);
-    out->output_size = text.size;
-    out->exit_status = ended->exit_status;
-    out->signal_number = ended->signal_number;
-    out->timed_out = ended->timed_out;
-    out->elapsed_ns = ended->elapsed_ns;
-    return out->output != NULL || err_memory(err);
+    const char *all = text_done(&text);
+    if (all == NULL) {
+        return err_memory(err);
+    }
+    *out = (struct command_end){.output = all,
+                                .output_size = text.size,
+                                .exit_status = ended->exit_status,
+                                .signal_number = ended->signal_number,
+                                .timed_out = ended->timed_out,
+                                .elapsed_ns = ended->elapsed_ns};
+    return true;
 }
 
 /* The program is gone when this returns, whatever happened. */
