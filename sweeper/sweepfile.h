@@ -95,18 +95,20 @@ struct sweep_rule {
     int line;
 };
 
-/* Reads and checks the file as far as it can be checked without a server. Paths are resolved
- * relative to the file. Secrets (password_env, password_file) are resolved into
- * target.password. Errors: sweep_file, number, knob_unknown, unsupported (class PLAN). */
+/* Reads and checks the file as far as it can be checked without a server. Relative paths start at
+ * the file's folder and become absolute, "~/" is home; an embedded backend's `connect` is such a
+ * path. Secrets (password_env, password_file) are resolved into target.password. Errors, all PLAN,
+ * with FILE:LINE as their origin: sweep_file, number, rule, unsupported; not_found for the file. */
 bool sweepfile_read(const char *path, struct arena *arena, struct sweep *out,
                     struct err *err) MUST_USE;
 /* The same from text; `path` is for messages and relative paths. */
 bool sweepfile_parse(const char *path, const char *text, struct arena *arena, struct sweep *out,
                      struct err *err) MUST_USE;
 
-/* Builds the grid from the axes with the rows of knobs to use. `rows[i]` belongs to
- * `names[i]`; NULL rows: the first pass, which takes rows from the catalogue (errors name
- * FILE:LINE and the nearest known name). Every value is parsed against its row. */
+/* Makes swept settings, axes, exact points and rules from what is written, for grid_build. A knob's
+ * row is taken from `rows`, else from the catalogue, else from the type and unit that its axis
+ * gives. Every value is parsed against its row, and every name in a rule is known. Errors, with
+ * FILE:LINE: knob_unknown (with the nearest name), knob_value, number, rule, sweep_file. */
 struct sweep_knob_row {
     const char *name;
     const struct knob *knob;
@@ -115,15 +117,17 @@ bool sweepfile_grid(const struct sweep *sweep, const struct sweep_knob_row *rows
                     const struct value_facts *facts, struct arena *arena, struct grid *out,
                     struct err *err) MUST_USE;
 
-/* A workload key by its sweep-file name ("clients", "measure"), from text with units, checked
- * against its row in sweepfile.def: for workload axes, for `load --clients`. The nearest known
- * name in the hint. */
+/* A workload key by its name in the sweep file ("clients"; dashes for underscores), from text with
+ * units, checked against its row in sweepfile.def: for workload axes and for `load --clients`. A
+ * command is split into words at blanks, quotes keep them together; `expect` takes one word. The
+ * nearest known name in the hint. */
 bool workload_set(struct workload_spec *workload, const char *key, const char *text,
                   struct arena *arena, struct err *err) MUST_USE;
 /* All workload keys with their defaults. */
 bool workload_defaults(struct workload_spec *workload, struct arena *arena,
                        struct err *err) MUST_USE;
-/* The knob row that stands for a workload key as an axis ("clients": integer, >= 1); NULL none. */
+/* The knob row that stands for a workload key as an axis ("clients": integer, >= 1); NULL where
+ * there is no such key, or one that is decided for the whole sweep (kind, reset, commands). */
 const struct knob *workload_knob(const char *key);
 /* Every workload setting as one JSON object. */
 bool workload_json(const struct workload_spec *workload, struct text *out) MUST_USE;
@@ -135,9 +139,10 @@ const char *sweepfile_library_version(void);
 struct sweepfile_key {
     const char *section; /* "" top level, "target", "workload", ... */
     const char *key;
-    const char *type;     /* "text", "integer", "duration", "bool", "argv", "real", "size" … */
+    const char *type;     /* "text", "path", "choice", "integer", "real", "percent", "duration",
+                             "bool", "argv", "words"; "special": a shape of its own */
     const char *fallback; /* default as text; NULL none */
-    const char *range;    /* "1..100000", "a|b|c", "" */
+    const char *range;    /* "1..100000", "a|b|c", of a special one its shape, or "" */
     const char *sentence;
 };
 const struct sweepfile_key *sweepfile_keys(size_t *out_count);

@@ -17,8 +17,8 @@ static const struct key_row *find_row(const char *key)
     if (snprintf(name, sizeof name, "%s", key) >= (int)sizeof name) {
         return NULL;
     }
-    for (char *at = name; *at != '\0'; at++) {
-        *at = *at == '-' ? '_' : *at;
+    for (char *dash = strchr(name, '-'); dash != NULL; dash = strchr(dash, '-')) {
+        *dash = '_';
     }
     return key_find("workload", name);
 }
@@ -134,7 +134,7 @@ bool workload_defaults(struct workload_spec *workload, struct arena *arena, stru
 #define KNOB_TYPE_WORDS KNOB_TEXT
 #define KNOB_TYPE_SHAPE KNOB_TEXT
 #define KNOB_UNIT(type)                                                                            \
-    (type == KEY_DURATION ? UNIT_US : type == KEY_PERCENT ? UNIT_PERCENT : UNIT_NONE)
+    ((type) == KEY_DURATION ? UNIT_US : (type) == KEY_PERCENT ? UNIT_PERCENT : UNIT_NONE)
 
 /* One for each row of sweepfile.def, in its order; those of other sections stand here unused. */
 static const struct knob knobs[] = {

@@ -15,8 +15,8 @@ bool purpose_parse(const char *name, enum purpose *out) MUST_USE;
 struct strategy_spec {
     const char *kind; /* "grid" "random" "auto" */
     int64_t seed;
-    int64_t budget_trials; /* over all calls; 0: none */
-    int64_t budget_ms;     /* over all calls; 0: none */
+    int64_t budget_trials; /* over all calls, without void trials; 0: none */
+    int64_t budget_ms;     /* over all calls, with them; 0: none */
     int64_t repeats;       /* trials of each point, >= 1 */
 };
 
@@ -61,8 +61,10 @@ extern const size_t strategy_count;
 const struct strategy *strategy_find(const char *name);
 const char *strategy_nearest(const char *name);
 
-/* Calls the strategy after what is common to all: the baseline first in each call and condition,
- * again at least every tenth trial, and at the end; the budget. */
+/* Calls the strategy after what is common to all: the baseline first in each call and condition
+ * that has something left, again at least every tenth trial of the condition, and at the end; the
+ * budget, which keeps room for that end. Failed trials count as measured. Void ones are redone; a
+ * cell that is void three times in a row is left alone for the rest of the call. Errors: memory. */
 bool strategy_next(const struct strategy_spec *spec, const struct grid *grid,
                    const struct history *history, struct arena *scratch, struct proposal *out,
                    struct err *err) MUST_USE;
