@@ -21,9 +21,11 @@ struct param {
     enum param_type type;
     int64_t integer;
     double real;
-    struct bytes text; /* stays valid until the call is done */
+    struct bytes text; /* stays valid until the call is done; data NULL: SQL null */
 };
 
+/* While a session wants to write, what can be read counts too: a server that cannot get rid of its
+ * answer does not read. */
 enum session_state { SESSION_DONE, SESSION_WANT_READ, SESSION_WANT_WRITE, SESSION_FAILED };
 
 /* What an error means for the client that sent the call. */

@@ -151,6 +151,26 @@ static bool learn_unit(struct server *server, const struct pg_process *process, 
     return state->is_probed;
 }
 
+/* Whether it runs, and as which process. Where the host does not let us look but the sweep file
+ * has a command of its own, whoever answers at the address is taken for it. */
+static bool find_running(struct server *server, int64_t deadline, struct pg_process *out,
+                         bool *out_runs, struct err *err)
+{
+    struct err unseen;
+    err_clear(&unseen);
+    if (pg_data_directory(server) != NULL && pg_process_find(server, deadline, out, &unseen)) {
+        *out_runs = out->pid != 0;
+        return true;
+    }
+    if (pg_data_directory(server) != NULL && server->spec->stop == NULL) {
+        *err = unseen;
+        return false;
+    }
+    *out = (struct pg_process){0};
+    *out_runs = answers(server);
+    return true;
+}
+
 bool pg_stop(struct server *server, int64_t deadline, struct err *err)
 {
     struct pg_process process = {0};
@@ -158,14 +178,12 @@ bool pg_stop(struct server *server, int64_t deadline, struct err *err)
     if (is_restart_only(server)) {
         return true; /* start restarts; the configuration is in place by then */
     }
-    if (pg_data_directory(server) == NULL) {
-        runs = answers(server);
-    } else if (!pg_snapshot_mend(server, deadline, err) ||
-               !pg_process_find(server, deadline, &process, err) ||
-               !learn_unit(server, &process, deadline, err)) {
+    if (!pg_snapshot_mend(server, deadline, err) ||
+        !find_running(server, deadline, &process, &runs, err) ||
+        !learn_unit(server, &process, deadline, err)) {
         return false;
     }
-    bool stopped = (process.pid == 0 && !runs) || stop_process(server, &process, deadline, err);
+    bool stopped = !runs || stop_process(server, &process, deadline, err);
     if (stopped) {
         server->facts.identity = "";
     }
@@ -189,35 +207,40 @@ static const char *quoted_options(const struct pg_state *state, struct arena *ar
     return host_quote(arena, words);
 }
 
-static const char *start_log(const struct server *server, struct arena *arena)
+/* Where its standard error went before, if the owner may write there, else where he surely may. */
+static bool choose_start_log(struct server *server, int64_t deadline, struct arena *scratch,
+                             struct err *err)
 {
-    const char *known = pg_state_of(server)->start_log;
-    if (known == NULL) {
-        known = server->facts.log_path;
+    struct pg_state *state = pg_state_of(server);
+    const char *known = state->start_log != NULL ? state->start_log : server->facts.log_path;
+    const char *const words[] = {"test", "-w", known};
+    struct host_result result = {.exit_status = 1};
+    if (known != NULL &&
+        !pg_run_as_owner(server, words, COUNT_OF(words), false, deadline, scratch, &result, err)) {
+        return false;
     }
-    /* There the owner can surely write. */
-    return known != NULL ? known
-                         : arena_printf(arena, "%s/dbsweep-start.log", pg_data_directory(server));
+    state->start_log = result.exit_status == 0 ? known
+                                               : arena_printf(server->arena, "%s/dbsweep-start.log",
+                                                              pg_data_directory(server));
+    return state->start_log != NULL || err_memory(err);
 }
 
 static bool start_by_pg_ctl(struct server *server, int64_t deadline, struct arena *scratch,
                             struct host_result *out, struct err *err)
 {
     struct pg_state *state = pg_state_of(server);
-    if (!pg_locate(server, deadline, err)) {
+    if (!pg_locate(server, deadline, err) || !choose_start_log(server, deadline, scratch, err)) {
         return false;
     }
-    const char *log = start_log(server, server->arena);
     const char *options = quoted_options(state, scratch);
     const char *program = arena_printf(scratch, "%s/pg_ctl", state->bin);
-    if (log == NULL || options == NULL || program == NULL) {
+    if (options == NULL || program == NULL) {
         return err_memory(err);
     }
-    state->start_log = log;
     struct seconds wait = seconds_left(deadline);
-    const char *const words[] = {program,   "start", "-D",   pg_data_directory(server),
-                                 "-l",      log,     "-w",   "-t",
-                                 wait.text, "-o",    options};
+    const char *const words[] = {
+        program,   "start", "-D",   pg_data_directory(server), "-l", state->start_log, "-w", "-t",
+        wait.text, "-o",    options};
     return pg_run_as_owner(server, words, COUNT_OF(words), true, deadline, scratch, out, err);
 }
 
@@ -296,7 +319,8 @@ static bool is_hopeless(const struct err *err)
         }
     }
     return text_starts_with(err->text, "invalid connection option") ||
-           text_starts_with(err->text, "missing \"=\"");
+           text_starts_with(err->text, "missing \"=\"") ||
+           strstr(err->text, "no password supplied") != NULL;
 }
 
 static bool not_yet(struct pg_state *state, const char **out_why, struct err *err)
@@ -304,7 +328,7 @@ static bool not_yet(struct pg_state *state, const char **out_why, struct err *er
     snprintf(state->why, sizeof state->why, "%s", err->text);
     *out_why = state->why;
     if (is_hopeless(err)) {
-        return false;
+        return err_hint(err, "see target.connect and where its password comes from");
     }
     err_clear(err);
     return true;

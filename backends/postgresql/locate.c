@@ -100,20 +100,27 @@ static bool read_file(const struct server *server, const char *name, int64_t dea
 
 /* ---- the process ---- */
 
-/* Of /proc/PID/stat: name, state and start time (proc(5)). False: no such process, or a zombie,
- * which is gone but for whoever has to wait for it. */
+/* Of /proc/PID/stat: name, state and start time (proc(5), fields 2, 3 and 22). False: no such
+ * process, or a zombie, which is gone but for whoever has to wait for it. */
 static bool parse_stat(const char *stat, unsigned long long *out_ticks, bool *out_is_postgres)
 {
+    enum { FIELD_STATE = 3, FIELD_START = 22 };
     const char *name = strchr(stat, '(');
-    const char *after = strrchr(stat, ')');
-    char state = 0;
-    if (name == NULL || after == NULL ||
-        sscanf(after + 1,
-               " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-               &state, out_ticks) != 2) {
+    const char *at = strrchr(stat, ')'); /* the name itself may hold blanks and brackets */
+    if (name == NULL || at == NULL || at[1] != ' ') {
         return false;
     }
-    *out_is_postgres = strncmp(name, "(postgres", 9) == 0 || strncmp(name, "(postmaster", 11) == 0;
+    at += 2;
+    char state = at[0];
+    for (int field = FIELD_STATE; field < FIELD_START; field++) {
+        at = strchr(at, ' ');
+        if (at == NULL) {
+            return false;
+        }
+        at++;
+    }
+    *out_ticks = strtoull(at, NULL, 10);
+    *out_is_postgres = text_starts_with(name, "(postgres") || text_starts_with(name, "(postmaster");
     return state != 'Z' && state != 'X';
 }
 

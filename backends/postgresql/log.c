@@ -13,6 +13,8 @@
 
 enum { TEXT_BYTES = 560, HINT_BYTES = 280 };
 
+const char pg_start_log_name[] = "dbsweep-start.log";
+
 /* ---- which files ---- */
 
 /* "stderr log/postgresql-2026-12-01.log": the path behind the first blank of the first line. */
@@ -51,11 +53,14 @@ static void take_path(struct pg_log_mark *mark, const char *path)
 static bool list_files(const struct server *server, int64_t deadline, struct arena *arena,
                        struct pg_log_mark marks[PG_LOG_COUNT], struct err *err)
 {
-    const struct pg_state *state = pg_state_of(server);
+    const char *directory = pg_data_directory(server);
     memset(marks, 0, PG_LOG_COUNT * sizeof *marks);
-    take_path(&marks[0], state->start_log);
-    take_path(&marks[1], server->facts.log_path);
-    if (!collector_file(server, deadline, arena, marks[2].path, sizeof marks[2].path, err)) {
+    take_path(&marks[0], pg_state_of(server)->start_log);
+    if (directory != NULL) {
+        snprintf(marks[1].path, sizeof marks[1].path, "%s/%s", directory, pg_start_log_name);
+    }
+    take_path(&marks[2], server->facts.log_path);
+    if (!collector_file(server, deadline, arena, marks[3].path, sizeof marks[3].path, err)) {
         return false;
     }
     for (size_t i = 1; i < PG_LOG_COUNT; i++) {

@@ -3,6 +3,7 @@
  * can be stopped and started, and what it makes of the knobs.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/postgresql/server.h"
@@ -41,8 +42,7 @@ static bool take_version(struct server *server, struct session *session, int64_t
     if (server->facts.version == NULL) {
         return err_memory(err);
     }
-    int major = 0;
-    if (sscanf(version, "%d", &major) != 1 || major < OLDEST) {
+    if (strtol(version, NULL, 10) < OLDEST) {
         return err_set(err, ERR_CODE_unsupported, "PostgreSQL %s is older than %d", version,
                        OLDEST);
     }

@@ -20,7 +20,7 @@ struct pg_log_mark {
     char path[1024]; /* "" none */
     int64_t size_bytes;
 };
-enum { PG_LOG_COUNT = 3 };
+enum { PG_LOG_COUNT = 4 };
 
 struct pg_state {
     /* Found by locate; as long as is_located is false nothing of it is known. */
@@ -108,6 +108,8 @@ bool pg_precheck(struct server *server, int64_t deadline, struct err *err);
 bool pg_reload(struct server *server, int64_t deadline, struct err *err);
 
 /* ---- log.c ---- */
+/* In the data directory: for a start whose standard error has no better place. */
+extern const char pg_start_log_name[];
 bool pg_log_mark(struct server *server, int64_t deadline, struct err *err);
 bool pg_log_tail(struct server *server, int64_t deadline, size_t limit_bytes, struct arena *arena,
                  const char **out, struct err *err);

@@ -161,7 +161,7 @@ bool pg_rollback(struct server *server, int64_t deadline, struct err *err)
     const char *const kept[] = {relative_to(data, server->facts.config_path),
                                 relative_to(data, server->facts.log_path),
                                 relative_to(data, pg_state_of(server)->start_log)};
-    const char *arguments[COUNT_OF(kept)];
+    const char *arguments[COUNT_OF(kept)] = {0};
     size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(kept); i++) {
         if (kept[i] != NULL) {

@@ -154,8 +154,11 @@ bool file_apply(const char *path, const struct setting *settings, const struct v
     if (reshape(db, &shape, &scratch, err)) {
         return true;
     }
-    if (err->code == ERR_CODE_statement && clock_passed(deadline)) {
-        err->code = ERR_CODE_timeout;
+    int status = err->native & 0xff;
+    if (status == SQLITE_INTERRUPT) {
+        err_set(err, ERR_CODE_timeout, "the database could not be rewritten in time");
+    } else if (status == SQLITE_BUSY || status == SQLITE_LOCKED) {
+        err_hint(err, "another process has %s open: end it", path);
     }
     return false;
 }
