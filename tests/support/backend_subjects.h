@@ -142,16 +142,19 @@ static inline void subject_probe(struct subject *subject)
 static inline int subject_setup(void **state)
 {
     struct subject *subject = *state;
-    if (subject->absent != NULL) {
-        printf("# %s: %s\n", subject->backend->name, subject->absent);
-        skip();
-    }
     if (subject->server.state == NULL) {
         MUST(host_open(NULL, DEADLINE, &subject->host, &subject->err));
         subject_open_server(subject);
     }
     err_clear(&subject->err);
     return 0;
+}
+
+static inline void subject_is_absent(void **state)
+{
+    struct subject *subject = *state;
+    print_message("# %s: %s\n", subject->backend->name, subject->absent);
+    skip();
 }
 
 /* The server runs, its baseline in place. */
@@ -258,6 +261,16 @@ static inline int subjects_close(void **state)
     return 0;
 }
 
+static inline void subject_list_one(struct subject *subject, const struct CMUnitTest *test,
+                                    size_t at, struct CMUnitTest out[SUBJECT_TEST_LIMIT])
+{
+    snprintf(subject_names[at], sizeof subject_names[at], "%s: %s", subject->backend->name,
+             test->name);
+    out[at] = *test;
+    out[at].name = subject_names[at];
+    out[at].initial_state = subject;
+}
+
 /* Every test for every backend, or for the one of that name, as "sqlite: round trip". Returns the
  * count. */
 static inline size_t subjects_list(const char *only, const struct CMUnitTest *tests, size_t count,
@@ -272,14 +285,17 @@ static inline size_t subjects_list(const char *only, const struct CMUnitTest *te
         snprintf(subject->directory, sizeof subject->directory, "/tmp/dbsweep-back.XXXXXX");
         assert_non_null(mkdtemp(subject->directory));
         subject_describe(subject);
-        bool is_wanted = only == NULL || strcmp(only, backends[i]->name) == 0;
-        for (size_t j = 0; is_wanted && j < count && used < SUBJECT_TEST_LIMIT; j++) {
-            out[used] = tests[j];
-            snprintf(subject_names[used], sizeof subject_names[used], "%s: %s", backends[i]->name,
-                     tests[j].name);
-            out[used].name = subject_names[used];
+        if (only != NULL && strcmp(only, backends[i]->name) != 0)
+            continue;
+        if (subject->absent != NULL) {
+            const struct CMUnitTest absent = {.name = "all", .test_func = subject_is_absent};
+            subject_list_one(subject, &absent, used, out);
+            used++;
+            continue;
+        }
+        for (size_t j = 0; j < count && used < SUBJECT_TEST_LIMIT; j++) {
+            subject_list_one(subject, &tests[j], used, out);
             out[used].setup_func = subject_setup;
-            out[used].initial_state = subject;
             used++;
         }
     }
