@@ -141,6 +141,8 @@ static void man_text(FILE *out, const char *text)
             fputs("\\e", out);
         else if (*text == '-')
             fputs("\\-", out);
+        else if (*text == '|')
+            fputs("|\\:", out); /* a list of choices may be longer than a line */
         else
             fputc(*text, out);
     }
@@ -232,7 +234,7 @@ static void man_exit_status(FILE *out)
 
 void cli_print_man(FILE *out)
 {
-    fputs(".TH DBSWEEP 1 \"\" \"dbsweep " DBSWEEP_VERSION "\" \"User Commands\"\n.SH NAME\n"
+    fputs(".TH DBSWEEP 1 \"\" \"dbsweep " DBSWEEP_VERSION "\" \"User Commands\"\n.ad l\n.SH NAME\n"
           "dbsweep \\- measure a database server under every combination of settings\n"
           ".SH SYNOPSIS\n.B dbsweep\n\\fICOMMAND\\fR [\\fIOPERAND\\fR...] [\\fIOPTION\\fR...]\n"
           ".SH DESCRIPTION\n"
