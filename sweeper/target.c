@@ -259,9 +259,23 @@ bool target_preflight(struct target *target, struct err *err)
 
 /* ---- stages ---- */
 
+/* From here on the target may be off its baseline, be it only that it is stopped: the store knows
+ * before the target does. */
+static bool touch(struct target *target, struct err *err)
+{
+    if (target->is_touched || target->store == NULL) {
+        return true;
+    }
+    target->is_touched = store_touched_set(target->store, target->sweep_id, true, err);
+    return target->is_touched;
+}
+
 bool target_stop(struct target *target, struct err *err)
 {
     const char *identity = target->server.facts.identity;
+    if (!touch(target, err)) {
+        return false;
+    }
     if (identity != NULL && identity[0] != '\0') {
         target->identity_before = arena_strdup(target->arena, identity);
     }
@@ -315,11 +329,8 @@ bool target_apply(struct target *target, const struct setting *settings, size_t 
                   struct arena *arena, struct err *err)
 {
     const struct backend *backend = target->sweep->backend;
-    if (!target->is_touched) {
-        if (!store_touched_set(target->store, target->sweep_id, true, err)) {
-            return false;
-        }
-        target->is_touched = true;
+    if (!touch(target, err)) {
+        return false;
     }
     if (!target->has_file) {
         struct setting *all = ARENA_ARRAY(arena, struct setting, target->grid->swept_count + 1);
