@@ -308,8 +308,9 @@ bool view_status(struct store *store, const char *format, struct arena *arena, s
 /* ---- export ---- */
 
 /* Columns that depend on the sweep: asked and effective of every knob, conditions, metrics. */
+enum column_kind { COLUMN_ASKED, COLUMN_EFFECTIVE, COLUMN_CONDITION, COLUMN_METRIC };
 struct column {
-    enum { COLUMN_ASKED, COLUMN_EFFECTIVE, COLUMN_CONDITION, COLUMN_METRIC } kind;
+    enum column_kind kind;
     const char *name;
 };
 
@@ -323,8 +324,8 @@ struct exporter {
     size_t column_count;
 };
 
-static bool add_columns(struct exporter *exporter, enum sql_id id, int64_t sweep_id, int kind,
-                        struct err *err)
+static bool add_columns(struct exporter *exporter, enum sql_id id, int64_t sweep_id,
+                        enum column_kind kind, struct err *err)
 {
     bool has_row = false;
     sqlite3_stmt *row = sql_use(exporter->store, id, err);
