@@ -52,8 +52,7 @@ static bool read_workload(const struct cli *cli, struct workload_spec *out, stru
     for (size_t i = 0; i < cli->value_count; i++) {
         /* Workload keys arrive under their own names, the command's options with their dashes. */
         bool is_key = !text_starts_with(cli->values[i].name, "--");
-        if (is_key &&
-            !workload_set(out, cli->values[i].name, cli->values[i].text, arena, err)) {
+        if (is_key && !workload_set(out, cli->values[i].name, cli->values[i].text, arena, err)) {
             return err_origin(err, "--%s", cli->values[i].name);
         }
     }

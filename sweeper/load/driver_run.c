@@ -9,6 +9,7 @@
 
 enum {
     STEP_MS = 100,
+    DRAIN_STEP_MS = 1,
     CANCEL_GRACE_MS = 3000,
     REPORT_DELAY_MS = 250,  /* loops publish a second at most a tick late */
     LEAST_SECONDS = 5,      /* before a drive is called hopeless */
@@ -128,10 +129,11 @@ static void meet_edges(struct report *report, int64_t now)
     }
 }
 
-/* The next step, or the next edge of the window where that comes first. */
+/* The next step, or the next edge of the window where that comes first; close steps once the window
+ * is over, when nothing is disturbed and the trial waits for this. */
 static int64_t next_look(const struct driver *driver, int64_t now)
 {
-    int64_t look = now + STEP_MS * NS_PER_MS;
+    int64_t look = now + (now < driver->end_ns ? STEP_MS : DRAIN_STEP_MS) * NS_PER_MS;
     look = driver->measure_ns > now && driver->measure_ns < look ? driver->measure_ns : look;
     return driver->end_ns > now && driver->end_ns < look ? driver->end_ns : look;
 }
@@ -153,7 +155,9 @@ static bool watch(struct report *report, struct err *err)
         int64_t wanted = next_look(driver, now);
         clock_pause_until(wanted);
         now = clock_now_ns();
-        histogram_record(&report->lag, (uint64_t)(now - wanted));
+        if (wanted <= driver->end_ns) {
+            histogram_record(&report->lag, (uint64_t)(now - wanted));
+        }
         meet_edges(report, now);
         report_seconds(report, now);
         if (!report->is_hopeless && is_hopeless(report)) {

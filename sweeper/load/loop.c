@@ -376,12 +376,16 @@ static void start_idle(struct loop *loop)
     }
 }
 
+/* Until the next transaction is due, the window ends, or a tick is over. */
 static int wait_ms(const struct loop *loop, int64_t now)
 {
-    if (loop->heap_count == 0 || now >= loop->driver->end_ns) {
+    if (now >= loop->driver->end_ns) {
         return TICK_MS;
     }
-    int64_t left = due_ns(loop, loop->heap[0]) - now;
+    int64_t left = loop->driver->end_ns - now;
+    if (loop->heap_count > 0 && due_ns(loop, loop->heap[0]) - now < left) {
+        left = due_ns(loop, loop->heap[0]) - now;
+    }
     if (left <= 0) {
         return 0;
     }

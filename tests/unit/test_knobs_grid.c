@@ -1,157 +1,13 @@
 /*
- * Grids: the product, duplicates, exact points, rules, the memory guard, durability.
+ * Grids: the product, duplicates, exact points, size. What rules and guards prune:
+ * test_knobs_prune.c
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <string.h>
-
-#include "knobs/grid.h"
-#include "sweeper/base/text.h"
-
-#define G INT64_C(1073741824)
-
-static struct arena arena;
-
-/* A row: variable, then the fields of struct knob that values depend on, in their order. */
-#define ROW(variable, name_, type_, unit_, bare_, min_, max_, specials_, choices_, durability_,    \
-            memory_)                                                                               \
-    static const struct knob variable = {.name = (name_),                                          \
-                                         .type = KNOB_##type_,                                     \
-                                         .unit = UNIT_##unit_,                                     \
-                                         .bare = (bare_),                                          \
-                                         .min = (min_),                                            \
-                                         .max = (max_),                                            \
-                                         .specials = (specials_),                                  \
-                                         .choices = (choices_),                                    \
-                                         .durability = (durability_),                              \
-                                         .memory = KNOB_MEMORY_##memory_}
-
-ROW(buffers, "shared_buffers", INTEGER, BYTES, 8192, 131072, 8796093014016.0, "", "", "", ONCE);
-ROW(wal, "wal_buffers", INTEGER, BYTES, 8192, 32768, 2147475456.0, "-1", "", "", ONCE);
-ROW(log_size, "log_size", INTEGER, BYTES, 1, 0, INFINITY, "", "", "", NONE);
-ROW(workers, "workers", INTEGER, NONE, 1, 0, 1024, "", "", "", NONE);
-ROW(target, "target", REAL, NONE, 1, 0, 1, "", "", "", NONE);
-ROW(fsync_knob, "fsync", BOOL, NONE, 1, -INFINITY, INFINITY, "", "", "on|off", NONE);
-ROW(commit_knob, "commit", ENUM, NONE, 1, -INFINITY, INFINITY, "", "off|local|on", "on|local|off",
-    NONE);
-ROW(flush_knob, "flush", ENUM, NONE, 1, -INFINITY, INFINITY, "", "0|1|2", "1|2|0", NONE);
-ROW(command, "command", TEXT, NONE, 1, -INFINITY, INFINITY, "", "", "", NONE);
-ROW(dirty_ratio, "vm.dirty_ratio", INTEGER, PERCENT, 1, 0, 100, "", "", "", NONE);
-ROW(clients, "clients", INTEGER, NONE, 1, 1, 100000, "", "", "", NONE);
-
-static const struct value_facts facts = {.host_memory_bytes = 16 * G, .host_cpu_count = 8};
-
-/* A sweep under construction. */
-struct plan {
-    struct grid grid;
-    struct swept swept[8];
-    struct axis axes[8];
-    struct axis_choice exact[8];
-    struct rule *rules[8];
-    struct value found[8];
-    int64_t guard_bytes;
-};
-
-static int open_arena(void **state)
-{
-    (void)state;
-    arena_open(&arena, (size_t)1 << 30);
-    return 0;
-}
-
-static int close_arena(void **state)
-{
-    (void)state;
-    arena_close(&arena);
-    return 0;
-}
-
-static struct value parsed(const struct knob *knob, const char *text)
-{
-    struct value value;
-    struct err err;
-    err_clear(&err);
-    if (!value_parse(knob, text, &facts, &arena, &value, &err))
-        fail_msg("%s", err.text);
-    return value;
-}
-
-static void begin(struct plan *plan)
-{
-    *plan = (struct plan){.grid.with_baseline = true};
-    plan->grid.swept = plan->swept;
-    plan->grid.axes = plan->axes;
-    plan->grid.exact = plan->exact;
-    plan->grid.rules = plan->rules;
-}
-
-static size_t add_swept(struct plan *plan, enum swept_kind kind, const struct knob *knob)
-{
-    size_t index = plan->grid.swept_count++;
-    plan->swept[index] = (struct swept){.kind = kind, .knob = knob, .line = 1};
-    return index;
-}
-
-static struct axis_choice choice_of(size_t swept, struct value value)
-{
-    struct axis_set *set = ARENA_NEW(&arena, struct axis_set);
-    assert_non_null(set);
-    *set = (struct axis_set){.swept = swept, .value = value};
-    return (struct axis_choice){.sets = set, .set_count = 1};
-}
-
-/* values: separated by "|" */
-static void add_axis(struct plan *plan, enum swept_kind kind, const struct knob *knob,
-                     const char *values)
-{
-    struct axis *axis = &plan->axes[plan->grid.axis_count++];
-    struct bytes rest = knob_list(values);
-    struct bytes piece;
-    size_t swept = add_swept(plan, kind, knob);
-    *axis = (struct axis){.name = knob->name, .kind = kind, .line = 7};
-    axis->choices = ARENA_ARRAY(&arena, struct axis_choice, 64);
-    assert_non_null(axis->choices);
-    while (knob_list_next(&rest, '|', &piece)) {
-        char *text = arena_strndup(&arena, piece.data, piece.size);
-        assert_non_null(text);
-        axis->choices[axis->choice_count++] = choice_of(swept, parsed(knob, text));
-    }
-}
+#include "tests/support/grid_plan.h"
 
 static void add_exact(struct plan *plan, size_t swept, const char *value)
 {
     plan->exact[plan->grid.exact_count++] =
         choice_of(swept, parsed(plan->swept[swept].knob, value));
-}
-
-static void add_rule(struct plan *plan, const char *text)
-{
-    struct err err;
-    err_clear(&err);
-    if (!rule_parse(text, &arena, &plan->rules[plan->grid.rule_count++], &err))
-        fail_msg("%s", err.text);
-}
-
-static void build(struct plan *plan)
-{
-    struct err err;
-    err_clear(&err);
-    if (!grid_build(&plan->grid, plan->found, &facts, plan->guard_bytes, &arena, &err))
-        fail_msg("%s; %s", err.text, err.hint);
-}
-
-static struct err refused(struct plan *plan, enum err_code code)
-{
-    struct err err;
-    err_clear(&err);
-    assert_false(grid_build(&plan->grid, plan->found, &facts, plan->guard_bytes, &arena, &err));
-    assert_int_equal(err.code, code);
-    return err;
 }
 
 /* keys: separated by a blank; the baseline's is "-" */
@@ -166,11 +22,6 @@ static void expect_points(const struct plan *plan, const char *keys)
         text_add(&all, point->baseline ? "-" : point->key);
     }
     assert_string_equal(text_done(&all), keys);
-}
-
-static bool kept(const struct plan *plan, size_t point, size_t condition)
-{
-    return plan->grid.kept[point * plan->grid.condition_count + condition];
 }
 
 /* --- the product --- */
@@ -361,198 +212,6 @@ static void test_too_large(void **state)
     assert_non_null(strstr(err.text, "10000000"));
 }
 
-/* --- rules --- */
-
-static void test_rules_prune(void **state)
-{
-    (void)state;
-    struct plan plan;
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &buffers, "2G|8G|14G");
-    add_axis(&plan, SWEPT_WORKLOAD, &clients, "8|128");
-    add_rule(&plan, "shared_buffers <= 0.75 * host.memory");
-    add_rule(&plan, "clients < 100 or shared_buffers < 8G");
-    build(&plan);
-    assert_int_equal(plan.grid.kept_count, 5);
-    assert_true(kept(&plan, 0, 0) && kept(&plan, 0, 1));
-    assert_true(kept(&plan, 1, 0) && kept(&plan, 1, 1));
-    assert_true(kept(&plan, 2, 0) && !kept(&plan, 2, 1));
-    assert_true(!kept(&plan, 3, 0) && !kept(&plan, 3, 1));
-    assert_int_equal(plan.grid.pruned_count, 3);
-    assert_int_equal(plan.grid.pruned[0].point, 2);
-    assert_int_equal(plan.grid.pruned[0].condition, 1);
-    assert_int_equal(plan.grid.pruned[0].rule, 1);
-    assert_int_equal(plan.grid.pruned[2].rule, 0);
-}
-
-static void test_rules_know_kinds(void **state)
-{
-    (void)state;
-    struct plan plan;
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &fsync_knob, "on|off");
-    add_axis(&plan, SWEPT_KNOB, &commit_knob, "on|off");
-    add_axis(&plan, SWEPT_KNOB, &flush_knob, "0|1");
-    add_rule(&plan, "fsync or commit == 'OFF'");
-    add_rule(&plan, "FSYNC == 'on' or flush == 0");
-    add_rule(&plan, "not (host.cpus == 8 and flush == 1 and commit = 'on')");
-    build(&plan);
-    struct text all;
-    text_open(&all, &arena);
-    for (size_t i = 1; i < plan.grid.point_count; i++) {
-        if (kept(&plan, i, 0)) {
-            text_addf(&all, "%s ", plan.grid.points[i].key);
-        }
-    }
-    assert_string_equal(text_done(&all),
-                        "fsync=on;commit=on;flush=0 fsync=on;commit=off;flush=0 "
-                        "fsync=on;commit=off;flush=1 fsync=off;commit=off;flush=0 ");
-}
-
-static void test_unknown_is_kept(void **state)
-{
-    (void)state;
-    struct plan plan;
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &buffers, "unset|baseline|8G");
-    add_axis(&plan, SWEPT_KNOB, &workers, "1|2");
-    add_rule(&plan, "shared_buffers < 4G");
-    build(&plan);
-    /* as found, shared_buffers is not known: only the two points that say 8G go */
-    assert_int_equal(plan.grid.point_count, 7);
-    assert_int_equal(plan.grid.pruned_count, 2);
-    /* found to be 6G, the points that keep it go too, but never the baseline itself */
-    plan.found[0] = parsed(&buffers, "6G");
-    build(&plan);
-    assert_int_equal(plan.grid.pruned_count, 4);
-    assert_true(kept(&plan, 0, 0));
-    plan.found[0] = parsed(&buffers, "unset");
-    build(&plan);
-    assert_int_equal(plan.grid.pruned_count, 2);
-}
-
-static void test_unknown_facts(void **state)
-{
-    (void)state;
-    struct plan plan;
-    struct err err;
-    err_clear(&err);
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &buffers, "8G");
-    add_rule(&plan, "shared_buffers < 0.1 * host.memory");
-    assert_true(grid_build(&plan.grid, plan.found, NULL, 0, &arena, &err));
-    assert_int_equal(plan.grid.pruned_count, 0);
-}
-
-static void test_rule_errors(void **state)
-{
-    (void)state;
-    struct plan plan;
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &buffers, "8G");
-    add_rule(&plan, "true or shared_bufers < 1G");
-    struct err err = refused(&plan, ERR_CODE_rule);
-    assert_non_null(strstr(err.text, "shared_bufers"));
-    assert_non_null(strstr(err.hint, "'shared_buffers'"));
-
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &commit_knob, "off");
-    add_rule(&plan, "commit == elephant");
-    err = refused(&plan, ERR_CODE_rule);
-    assert_non_null(strstr(err.hint, "quote"));
-
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &commit_knob, "off");
-    add_rule(&plan, "commit > 5");
-    refused(&plan, ERR_CODE_rule);
-
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &buffers, "8G");
-    add_rule(&plan, "host.memry > 1G");
-    err = refused(&plan, ERR_CODE_rule);
-    assert_non_null(strstr(err.hint, "host.memory"));
-}
-
-static void test_everything_pruned(void **state)
-{
-    (void)state;
-    struct plan plan;
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &buffers, "8G|9G");
-    add_rule(&plan, "true");
-    add_rule(&plan, "shared_buffers < 4G");
-    struct err err = refused(&plan, ERR_CODE_grid);
-    assert_non_null(strstr(err.hint, "shared_buffers < 4G"));
-    assert_non_null(strstr(err.hint, "2 of 2"));
-}
-
-/* --- guard and durability --- */
-
-static void test_memory_guard(void **state)
-{
-    (void)state;
-    struct plan plan;
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &buffers, "baseline|8G|unset");
-    add_axis(&plan, SWEPT_KNOB, &wal, "-1|1G");
-    add_axis(&plan, SWEPT_KNOB, &log_size, "100G");
-    plan.found[0] = parsed(&buffers, "9G");
-    plan.guard_bytes = 9 * G;
-    build(&plan);
-    /* 9G + 1G as found and asked; 8G + 1G just fits; unset counts nothing; log_size is no memory */
-    assert_int_equal(plan.grid.pruned_count, 1);
-    assert_true(plan.grid.pruned[0].rule == SIZE_MAX);
-    assert_string_equal(plan.grid.points[plan.grid.pruned[0].point].key,
-                        "wal_buffers=1073741824;log_size=107374182400");
-    plan.guard_bytes = 1;
-    struct err err;
-    err_clear(&err);
-    assert_true(grid_build(&plan.grid, plan.found, &facts, 1, &arena, &err));
-    assert_int_equal(plan.grid.pruned_count, 5); /* unset with -1 stays */
-    plan.guard_bytes = 0;
-    build(&plan);
-    assert_int_equal(plan.grid.pruned_count, 0);
-}
-
-static void test_guard_prunes_everything(void **state)
-{
-    (void)state;
-    struct plan plan;
-    begin(&plan);
-    add_axis(&plan, SWEPT_KNOB, &buffers, "8G|9G");
-    plan.guard_bytes = G;
-    assert_non_null(strstr(refused(&plan, ERR_CODE_grid).hint, "guard"));
-}
-
-static void test_durable(void **state)
-{
-    (void)state;
-    struct plan plan;
-    begin(&plan);
-    add_swept(&plan, SWEPT_KNOB, &commit_knob);
-    add_swept(&plan, SWEPT_KNOB, &buffers);
-    struct value point[2] = {parsed(&commit_knob, "local"), parsed(&buffers, "1G")};
-    struct value found[2] = {parsed(&commit_knob, "on"), parsed(&buffers, "2G")};
-    assert_false(grid_point_durable(&plan.grid, point, found));
-    found[0] = parsed(&commit_knob, "local");
-    assert_true(grid_point_durable(&plan.grid, point, found));
-    found[0] = parsed(&commit_knob, "off");
-    assert_true(grid_point_durable(&plan.grid, point, found));
-    /* not known what was found: only the most durable value is surely as durable */
-    found[0] = (struct value){0};
-    assert_false(grid_point_durable(&plan.grid, point, found));
-    point[0] = parsed(&commit_knob, "on");
-    assert_true(grid_point_durable(&plan.grid, point, found));
-    point[0] = (struct value){0};
-    assert_true(grid_point_durable(&plan.grid, point, found));
-    /* the server's default is not known here */
-    point[0] = parsed(&commit_knob, "unset");
-    found[0] = parsed(&commit_knob, "off");
-    assert_false(grid_point_durable(&plan.grid, point, found));
-    found[0] = parsed(&commit_knob, "unset");
-    assert_true(grid_point_durable(&plan.grid, point, found));
-}
-
 /* --- size and memory --- */
 
 static void test_large_grid(void **state)
@@ -612,29 +271,13 @@ static void test_memory_ends(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_product_order),
-        cmocka_unit_test(test_duplicates),
-        cmocka_unit_test(test_exact_points),
-        cmocka_unit_test(test_only_exact_points),
-        cmocka_unit_test(test_only_conditions),
-        cmocka_unit_test(test_nothing_swept),
-        cmocka_unit_test(test_baseline_by_value),
-        cmocka_unit_test(test_joined_axis),
-        cmocka_unit_test(test_keys_are_unambiguous),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_grid_errors),
-        cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_rules_prune),
-        cmocka_unit_test(test_rules_know_kinds),
-        cmocka_unit_test(test_unknown_is_kept),
-        cmocka_unit_test(test_unknown_facts),
-        cmocka_unit_test(test_rule_errors),
-        cmocka_unit_test(test_everything_pruned),
-        cmocka_unit_test(test_memory_guard),
-        cmocka_unit_test(test_guard_prunes_everything),
-        cmocka_unit_test(test_durable),
-        cmocka_unit_test(test_large_grid),
-        cmocka_unit_test(test_memory_ends),
+        cmocka_unit_test(test_product_order),        cmocka_unit_test(test_duplicates),
+        cmocka_unit_test(test_exact_points),         cmocka_unit_test(test_only_exact_points),
+        cmocka_unit_test(test_only_conditions),      cmocka_unit_test(test_nothing_swept),
+        cmocka_unit_test(test_baseline_by_value),    cmocka_unit_test(test_joined_axis),
+        cmocka_unit_test(test_keys_are_unambiguous), cmocka_unit_test(test_find),
+        cmocka_unit_test(test_grid_errors),          cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_large_grid),           cmocka_unit_test(test_memory_ends),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
