@@ -73,8 +73,9 @@ bool target_use_grid(struct target *target, const struct grid *grid, struct err 
 bool target_preflight(struct target *target, struct err *err) MUST_USE;
 
 /* The target's lock: a file beside the configuration that names this process and its store. A
- * lock of a dead process is taken over when it belongs to the same store, else err `locked` names
- * the store to restore from. */
+ * lock of a dead process is taken over when it belongs to the same store, also where that was moved,
+ * else err `locked` names the store to restore from; it also is the error where an interrupted
+ * sweep's changes are still there and this store does not hold their baseline. */
 bool target_lock(struct target *target, const char *store_path, struct err *err) MUST_USE;
 void target_unlock(struct target *target);
 

@@ -135,21 +135,77 @@ static bool refuse(const struct target *target, const struct holder *holder, int
                     holder->store, target->lock_path);
 }
 
-/* A sweep that died before it made its store or kept a baseline has changed nothing. */
-static bool never_began(struct target *target, const struct holder *holder, int lives)
+/* The copy that a sweep keeps beside the configuration, if one is there. */
+static bool read_copy(struct target *target, bool *out_exists, struct host_file *out_copy,
+                      struct host_file *out_config, struct err *err)
 {
     struct bytes bytes = {0};
-    struct host_file file = {0};
-    struct err err;
-    err_clear(&err);
-    const char *copy =
-        arena_printf(target->arena, "%.*s.dbsweep-baseline",
-                     (int)(strlen(target->lock_path) - strlen(".dbsweep-lock")), target->lock_path);
-    bool has_copy = copy == NULL ||
-                    host_get(target->host, copy, clock_deadline_ms(LOCK_TIMEOUT_MS), target->arena,
-                             &bytes, &file, &err) ||
-                    err.code != ERR_CODE_not_found;
-    return lives == 0 && !has_copy && access(holder->store, F_OK) != 0;
+    const char *path = target->server.facts.config_path;
+    *out_exists = false;
+    if (!target->has_file) {
+        return true;
+    }
+    if (!host_get(target->host, path, clock_deadline_ms(LOCK_TIMEOUT_MS), target->arena, &bytes,
+                  out_config, err)) {
+        return err_while(err, "looking for a sweep that did not end");
+    }
+    const char *copy = arena_printf(target->arena, "%s.dbsweep-baseline", out_config->real_path);
+    if (copy == NULL) {
+        return err_memory(err);
+    }
+    *out_exists = host_get(target->host, copy, clock_deadline_ms(LOCK_TIMEOUT_MS), target->arena,
+                           &bytes, out_copy, err);
+    if (!*out_exists && err->code != ERR_CODE_not_found) {
+        return err_while(err, "looking for a sweep that did not end");
+    }
+    err_clear(err);
+    return true;
+}
+
+/* The configuration must not be what an interrupted sweep left of it, or its point would be taken
+ * for the baseline and the copy, the last trace of the original, be overwritten. A store that
+ * holds the baseline knows better and need not ask. */
+static bool refuse_leftover(struct target *target, struct err *err)
+{
+    bool exists = false;
+    struct host_file copy;
+    struct host_file config;
+    if (target->has_baseline) {
+        return true;
+    }
+    if (!read_copy(target, &exists, &copy, &config, err)) {
+        return false;
+    }
+    if (!exists || strcmp(copy.sha256, config.sha256) == 0) {
+        return true;
+    }
+    err_set(err, ERR_CODE_locked,
+            "an interrupted sweep left %s changed, and its store is not the one of this sweep",
+            config.real_path);
+    return err_hint(err,
+                    "restore from its store; without it, copy %s over the configuration and "
+                    "restart the server, or remove the copy if it is out of date",
+                    copy.real_path);
+}
+
+/* Whether a dead holder's lock may be taken with another store: its own is gone, and either it
+ * changed nothing yet, or this is its store under another name, which holds the same baseline. */
+static bool is_abandoned(struct target *target, const struct holder *holder, bool *out,
+                         struct err *err)
+{
+    bool exists = false;
+    struct host_file copy;
+    struct host_file config;
+    *out = false;
+    if (access(holder->store, F_OK) == 0) {
+        return true;
+    }
+    if (!read_copy(target, &exists, &copy, &config, err)) {
+        return false;
+    }
+    *out =
+        !exists || (target->has_baseline && strcmp(copy.sha256, target->baseline_file.sha256) == 0);
+    return true;
 }
 
 /* A lock is there: ours from before a crash is taken over, any other refused. */
@@ -168,9 +224,15 @@ static bool take_over(struct target *target, const struct holder *self, struct b
         return err_hint(err, "remove it if no sweep is running");
     }
     int lives = holder_lives(&holder, self);
-    bool is_same = strcmp(holder.store, self->store) == 0;
-    if (lives == 1 || (!is_same && !never_began(target, &holder, lives))) {
+    bool is_ours = strcmp(holder.store, self->store) == 0;
+    if (lives == 0 && !is_ours && !is_abandoned(target, &holder, &is_ours, err)) {
+        return false;
+    }
+    if (lives == 1 || !is_ours) {
         return refuse(target, &holder, lives, err);
+    }
+    if (!refuse_leftover(target, err)) {
+        return false;
     }
     log_line(LOG_INFO, "taking over the target from an interrupted run of the same store");
     return host_put(target->host, target->lock_path, content, NULL, true,
@@ -203,6 +265,9 @@ bool target_lock(struct target *target, const char *store_path, struct err *err)
         return err_while(err, "locking the target");
     }
     target->is_locked = is_created || take_over(target, &self, bytes, err);
+    if (is_created && !refuse_leftover(target, err)) {
+        target_unlock(target);
+    }
     return target->is_locked;
 }
 

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# What must not cost the original: a store that is lost or moved, a sweep file that changed, a
+# configuration that the server does not run on, edits by others, two sweeps of one server.
+. "$(dirname "$0")/../support/tap.sh"
+. "$TOP/tests/support/sweep.sh"
+own_postgresql
+config=$DBSWEEP_TEST_PG_CONFIG
+keep "$config"
+library=$(kill_at_library) || { not_ok 'the library that kills'; plan; }
+plain=${DBSWEEP_PLAIN:-$DBSWEEP}
+case $plain in *-asan/*) plain=${plain/-asan\//\/} ;; esac
+[ -x "$plain" ] || plain=$DBSWEEP
+buffers=$(own_psql 'show shared_buffers')
+
+# killed SWEEP: ends the sweep by kill -9 in its second measurement
+killed() {
+    KILL_AT=measure:2 LD_PRELOAD=$library "$plain" run "$1" >"$TMP/killed.out" 2>&1
+}
+restart_by_hand() {
+    # shellcheck disable=SC2086 # words of a command
+    ( cd / && $DBSWEEP_TEST_PG_STOP && $DBSWEEP_TEST_PG_START ) >/dev/null 2>&1
+}
+server_buffers() {
+    own_psql 'show shared_buffers' 2>&1
+}
+
+# ---- the store is lost after kill -9 ----
+pg_sweep "$TMP/lost.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+killed "$TMP/lost.cfg"
+rm -f "$TMP"/lost.db*
+cp -a "$config" "$TMP/left"
+run_status 'a new store does not take the point for the baseline' 2 "$DBSWEEP" run "$TMP/lost.cfg"
+like 'it says where the original is' "$ERRORS" "*interrupted sweep*$config.dbsweep-baseline*"
+file_same 'the file is left as it was' "$TMP/left" "$config"
+file_same 'and so is the copy' "$TMP/kept.$(printf '%s' "$config" | tr / _)" \
+    "$config.dbsweep-baseline"
+cp -a "$config.dbsweep-baseline" "$config"
+restart_by_hand
+run_ok 'once it was copied back, the sweep runs' "$DBSWEEP" run "$TMP/lost.cfg"
+unchanged 'after it' "$config"
+
+# ---- the store is moved after kill -9 ----
+pg_sweep "$TMP/moved.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+killed "$TMP/moved.cfg"
+mkdir "$TMP/elsewhere"
+mv "$TMP"/moved.db* "$TMP/elsewhere/"
+pg_sweep "$TMP/other.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+run_status 'another sweep must not begin on it' 2 "$DBSWEEP" run "$TMP/other.cfg"
+run_ok 'restore works from where the store is now' "$DBSWEEP" restore "$TMP/elsewhere/moved.db"
+unchanged 'after it' "$config"
+is 'the server runs on it' "$(server_buffers)" "$buffers"
+
+plan
