@@ -259,6 +259,28 @@ bool target_preflight(struct target *target, struct err *err)
 
 /* ---- stages ---- */
 
+/* Refuses when somebody else changed the configuration file since we last saw it. */
+static bool check_unedited(struct target *target, struct err *err)
+{
+    const char *path = target->server.facts.config_path;
+    struct bytes now = {0};
+    struct host_file file = {0};
+    struct arena scratch;
+    if (!target->has_file || !target->has_baseline) {
+        return true;
+    }
+    arena_open(&scratch, 256u << 20);
+    bool ok = host_get(target->host, path, clock_deadline_ms(HOST_TIMEOUT_MS), &scratch, &now,
+                       &file, err);
+    if (ok && strcmp(file.sha256, target->last_sha256) != 0) {
+        err_set(err, ERR_CODE_foreign_edit, "%s was changed by somebody else during the sweep",
+                path);
+        ok = err_hint(err, "the bytes found before the sweep are in %s", target->copy_path);
+    }
+    arena_close(&scratch);
+    return ok;
+}
+
 /* From here on the target may be off its baseline, be it only that it is stopped: the store knows
  * before the target does. */
 static bool touch(struct target *target, struct err *err)
@@ -273,7 +295,8 @@ static bool touch(struct target *target, struct err *err)
 bool target_stop(struct target *target, struct err *err)
 {
     const char *identity = target->server.facts.identity;
-    if (!touch(target, err)) {
+    /* Before the stop, so that an edit does not cost the server's time. */
+    if (!check_unedited(target, err) || !touch(target, err)) {
         return false;
     }
     if (identity != NULL && identity[0] != '\0') {
@@ -295,30 +318,21 @@ bool target_reset_files(struct target *target, struct err *err)
     return target->has_snapshot;
 }
 
-/* Writes bytes to the configuration file after the store knows their hash. Refuses when somebody
- * else changed the file since we last saw it. */
+/* Writes bytes to the configuration file after the store knows their hash. */
 static bool write_config(struct target *target, struct bytes content, struct err *err)
 {
     const char *path = target->server.facts.config_path;
-    int64_t deadline = clock_deadline_ms(HOST_TIMEOUT_MS);
-    struct bytes now = {0};
-    struct host_file file = {0};
-    struct arena scratch;
-    arena_open(&scratch, 256u << 20);
-    bool ok = host_get(target->host, path, deadline, &scratch, &now, &file, err);
-    if (ok && strcmp(file.sha256, target->last_sha256) != 0) {
-        err_set(err, ERR_CODE_foreign_edit, "%s was changed by somebody else during the sweep",
-                path);
-        ok = err_hint(err, "the bytes found before the sweep are in %s", target->copy_path);
-    }
-    arena_close(&scratch);
     char sha256[65];
     host_sha256(content, sha256);
-    if (!ok || strcmp(sha256, target->last_sha256) == 0) {
-        return ok;
+    if (!check_unedited(target, err)) {
+        return false;
+    }
+    if (strcmp(sha256, target->last_sha256) == 0) {
+        return true;
     }
     if (!store_intent_add(target->store, target->sweep_id, path, sha256, err) ||
-        !host_put(target->host, path, content, &target->baseline_file, false, deadline, err)) {
+        !host_put(target->host, path, content, &target->baseline_file, false,
+                  clock_deadline_ms(HOST_TIMEOUT_MS), err)) {
         return false;
     }
     memcpy(target->last_sha256, sha256, sizeof sha256);

@@ -73,9 +73,9 @@ bool target_use_grid(struct target *target, const struct grid *grid, struct err 
 bool target_preflight(struct target *target, struct err *err) MUST_USE;
 
 /* The target's lock: a file beside the configuration that names this process and its store. A
- * lock of a dead process is taken over when it belongs to the same store, also where that was moved,
- * else err `locked` names the store to restore from; it also is the error where an interrupted
- * sweep's changes are still there and this store does not hold their baseline. */
+ * lock of a dead process is taken over when it belongs to the same store, also where that was
+ * moved, else err `locked` names the store to restore from; it is the error too where an
+ * interrupted sweep's changes are still there and this store does not hold their baseline. */
 bool target_lock(struct target *target, const char *store_path, struct err *err) MUST_USE;
 void target_unlock(struct target *target);
 
@@ -117,8 +117,8 @@ const char *target_log_tail(struct target *target, struct arena *arena);
 
 /* Puts the baseline back and proves it: file bytes, mode and owner, the server up, every swept
  * knob at its baseline value. Restarts nothing when the proof holds already. Works without the
- * store (from memory) and is never interrupted by a stop request. Errors: restore_failed,
- * foreign_edit. */
+ * store (from memory) and is never interrupted by a stop request. Errors: restore_failed;
+ * foreign_edit, with the file as it is and the server up. */
 bool target_restore(struct target *target, struct err *err) MUST_USE;
 /* After the last restore of a run: drops the snapshot and the copy beside the original. */
 bool target_tidy(struct target *target, struct err *err) MUST_USE;

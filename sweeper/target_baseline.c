@@ -220,11 +220,11 @@ bool target_put_baseline(struct target *target, struct err *err)
         ok = err_hint(err, "the bytes found before the sweep are in %s", target->copy_path);
     }
     arena_close(&scratch);
-    if (!ok || is_baseline) {
-        return ok;
+    if (!ok) {
+        return false;
     }
-    if (!host_put(target->host, path, target->baseline_bytes, &target->baseline_file, false,
-                  file_deadline(), err)) {
+    if (!is_baseline && !host_put(target->host, path, target->baseline_bytes,
+                                  &target->baseline_file, false, file_deadline(), err)) {
         return false;
     }
     memcpy(target->last_sha256, target->baseline_file.sha256, sizeof target->last_sha256);
@@ -326,6 +326,28 @@ static bool put_back(struct target *target, struct err *err)
            target_ready(target, err);
 }
 
+/* Somebody's edit is never overwritten, but their server is not left down for it either: it is
+ * started with the file as it is. Always false: `err` has the edit. */
+static bool leave_running(struct target *target, struct err *err)
+{
+    const char *why = NULL;
+    struct err down;
+    err_clear(&down);
+    bool is_up = false;
+    if (target->sweep->backend->ready(&target->server, file_deadline(), &is_up, &why, &down) &&
+        is_up) {
+        return false;
+    }
+    err_clear(&down);
+    if (target_start(target, &down) && target_ready(target, &down)) {
+        log_line(LOG_WARN, "the server was down: it is started with the file as it was edited");
+    } else {
+        log_err(LOG_ERROR, &down);
+        err_while(err, "the server is down, and does not start with that file: %.80s", down.text);
+    }
+    return false;
+}
+
 static bool restore_once(struct target *target, struct err *err)
 {
     struct err quiet;
@@ -335,7 +357,7 @@ static bool restore_once(struct target *target, struct err *err)
     }
     if (quiet.code == ERR_CODE_foreign_edit) {
         *err = quiet;
-        return false;
+        return leave_running(target, err);
     }
     return put_back(target, err) && prove(target, err);
 }

@@ -50,4 +50,32 @@ run_ok 'restore works from where the store is now' "$DBSWEEP" restore "$TMP/else
 unchanged 'after it' "$config"
 is 'the server runs on it' "$(server_buffers)" "$buffers"
 
+# ---- edits by somebody else ----
+pg_sweep "$TMP/edit.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+cat >"$TMP/stop-and-edit" <<END
+#!/bin/sh
+$DBSWEEP_TEST_PG_STOP || exit 1
+printf '# by hand\n' >>"$config"
+END
+chmod 755 "$TMP" "$TMP/stop-and-edit"
+sed -i "s|^  stop = .*|  stop = [ \"$TMP/stop-and-edit\" ];|" "$TMP/edit.cfg"
+run_status 'an edit while the server is down ends the sweep' 4 "$DBSWEEP" run "$TMP/edit.cfg"
+like 'it is named' "$ERRORS" '*postgresql.conf was changed by somebody else*'
+like 'it is kept' "$(tail -n 1 "$config")" '# by hand'
+is 'the server is not left down' "$(own_psql 'select 1' 2>&1)" 1
+cp -a "$config.dbsweep-baseline" "$config"
+run_ok 'once merged by hand, restore works' "$DBSWEEP" restore "$TMP/edit.db"
+unchanged 'after it' "$config"
+
+pg_sweep "$TMP/quick.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+killed "$TMP/quick.cfg"
+printf '# by hand\n' >>"$config"
+# shellcheck disable=SC2086 # words of a command
+( cd / && $DBSWEEP_TEST_PG_STOP ) >/dev/null 2>&1
+run_status 'after kill -9, restore refuses it too' 2 "$DBSWEEP" restore "$TMP/quick.db"
+cp -a "$config.dbsweep-baseline" "$config"
+run_ok 'and works once it is merged' "$DBSWEEP" restore "$TMP/quick.db"
+is 'the server runs on the original' "$(server_buffers)" "$buffers"
+unchanged 'after it' "$config"
+
 plan
