@@ -400,6 +400,27 @@ static void named_numbers_are_searched_for(void **state)
     assert_metric("stalls", 1.5, "lower");
 }
 
+/* sysbench's deviation between clients is 0.00 with one client. */
+static void nothing_is_believed_only_where_less_is_better(void **state)
+{
+    (void)state;
+    struct load_metric_spec named[] = {{.name = "fairness_stddev",
+                                        .regex = "events \\(avg/stddev\\): +[0-9.]+/([0-9.-]+)",
+                                        .better = "lower"}};
+    struct workload_spec spec = spec_of("sysbench");
+    spec.metrics = named;
+    spec.metric_count = 1;
+    const char *even = altered(sysbench_output, "/47.00", "/0.00");
+    assert_believed(&spec, even);
+    assert_metric("fairness_stddev", 0, "lower");
+    assert_refused(&spec, altered(sysbench_output, "/47.00", "/-1.00"), "not above zero");
+    named[0].better = "higher";
+    assert_refused(&spec, even, "not above zero");
+    named[0] = (struct load_metric_spec){
+        .name = "throughput_per_s", .regex = "/([0-9.]+)$", .better = "lower"};
+    assert_refused(&spec, altered(even, "/0.01", "/0.00"), "not above zero");
+}
+
 static void a_named_number_takes_the_presets_place(void **state)
 {
     (void)state;
@@ -471,6 +492,7 @@ int main(void)
         TEST(impossible_numbers_are_refused),
         TEST(ends_other_than_zero_are_refused),
         TEST(named_numbers_are_searched_for),
+        TEST(nothing_is_believed_only_where_less_is_better),
         TEST(a_named_number_takes_the_presets_place),
         TEST(expected_lines_must_stand_there),
         TEST(time_alone_needs_no_output),

@@ -79,6 +79,14 @@ static bool take_preset_rows(struct belief *belief, struct err *err)
     return true;
 }
 
+/* Less than nothing is never measured; nothing at all only where less is better: no stalls, no
+ * deviation. Of work it means that none was done. */
+static bool is_possible(const struct load_metric_spec *metric, double value)
+{
+    return value > 0 || (value >= 0 && strcmp(metric->better, "lower") == 0 &&
+                         strcmp(metric->name, "throughput_per_s") != 0);
+}
+
 static bool take_user_rows(struct belief *belief, struct err *err)
 {
     for (size_t i = 0; i < belief->spec->metric_count; i++) {
@@ -87,7 +95,7 @@ static bool take_user_rows(struct belief *belief, struct err *err)
         if (!find(belief, metric->regex, metric->name, true, &value, err)) {
             return false;
         }
-        if (value <= 0) {
+        if (!is_possible(metric, value)) {
             return err_set(err, ERR_CODE_workload, "%s is %g, which is not above zero",
                            metric->name, value);
         }
