@@ -173,6 +173,8 @@ static bool unknown_option(const struct cli_command_row *command, const char *na
     const char *names[NAME_LIMIT];
     size_t count = 0;
     struct cli_key_option option;
+    names[count++] = "--help";
+    names[count++] = "--version";
     for (size_t at = 0; count < NAME_LIMIT && cli_next_option(id, &at, &option);) {
         names[count] = arena_strdup(arena, option.row.name);
         if (names[count++] == NULL)
@@ -217,7 +219,7 @@ static bool read_integer(const char *name, const char *text, int64_t *out, struc
     if (units_parse_int(text, out, err) && *out >= 0)
         return true;
     err_set(err, ERR_CODE_usage, "%s does not take '%s'", name, text);
-    return err_hint(err, "it is a whole number, 0 or more");
+    return err_hint(err, "it is a whole number of 0 to 9223372036854775807");
 }
 
 static bool read_duration_ms(const char *name, const char *text, int64_t *out, struct err *err)
@@ -229,7 +231,7 @@ static bool read_duration_ms(const char *name, const char *text, int64_t *out, s
         return true;
     }
     err_set(err, ERR_CODE_usage, "%s does not take '%s'", name, text);
-    return err_hint(err, "it is a time with its unit: 90s, 15min, 8h, 1.5h");
+    return err_hint(err, "it is a time with its unit, below 292000 years: 90s, 15min, 8h, 1.5h");
 }
 
 /* Workload keys are checked by workload_set, which knows their ranges. */
@@ -290,7 +292,7 @@ static bool parse_instead(struct parser *parser, enum cli_command_id instead, st
             i++;
     }
     out->command = instead;
-    if (subject == NULL || strcmp(subject, "help") == 0)
+    if (subject == NULL)
         return true;
     if (cli_find_command(subject) == NULL)
         return unknown_command(subject, err);
@@ -298,6 +300,12 @@ static bool parse_instead(struct parser *parser, enum cli_command_id instead, st
     out->operands = parser->operands;
     out->operand_count = 1;
     return true;
+}
+
+static bool takes_no_value(const char *name, struct err *err)
+{
+    err_set(err, ERR_CODE_usage, "%s takes no value", name);
+    return err_hint(err, "write %s alone", name);
 }
 
 /* Text of an option's value: behind '=', or the next word. */
@@ -308,7 +316,7 @@ static bool take_value(struct parser *parser, const struct cli_option_row *row, 
         *out = "";
         if (equals == NULL)
             return true;
-        return err_set(err, ERR_CODE_usage, "%s takes no value", row->name);
+        return takes_no_value(row->name, err);
     }
     if (equals != NULL) {
         *out = equals + 1;
@@ -336,6 +344,8 @@ static bool parse_option(struct parser *parser, struct err *err)
         return err_memory(err);
     enum cli_command_id id = parser->command == NULL ? CLI_NONE : parser->command->id;
     struct cli_key_option option;
+    if (strcmp(name, "--help") == 0 || strcmp(name, "--version") == 0)
+        return takes_no_value(name, err); /* without one, it never comes here */
     if (!text_starts_with(name, "--") || !find_option(id, name, &option))
         return unknown_option(parser->command, name, parser->arena, err);
 

@@ -112,7 +112,8 @@ static bool check_system(const char *system, const char *name, const struct knob
     if (name != NULL && knob_find(knobs, count, name) == NULL) {
         const char *near = knob_nearest(knobs, count, name);
         err_set(err, ERR_CODE_knob_unknown, "%s has no knob \"%s\"", system, name);
-        return near == NULL ? false : err_hint(err, "did you mean \"%s\"?", near);
+        return near != NULL ? err_hint(err, "did you mean \"%s\"?", near)
+                            : err_hint(err, "dbsweep knobs %s lists them", system);
     }
     return true;
 }
@@ -169,7 +170,7 @@ int command_help(const struct cli *cli)
     } else {
         cli_print_help(stdout, cli->operand_count > 0 ? cli->operands[0] : NULL);
     }
-    return fflush(stdout) == 0 ? 0 : 1;
+    return command_flush();
 }
 
 int command_version(const struct cli *cli)

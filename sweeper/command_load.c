@@ -32,7 +32,19 @@ static bool find_operation(const char *name, enum load_operation *out, struct er
     }
     const char *near = text_nearest(name, names, COUNT_OF(names));
     err_set(err, ERR_CODE_usage, "there is no load operation \"%s\"", name);
-    return err_hint(err, "%s", near != NULL ? near : "prepare, run, check or cleanup");
+    return near != NULL ? err_hint(err, "did you mean \"%s\"?", near)
+                        : err_hint(err, "prepare, run, check or cleanup");
+}
+
+/* "warm_up" -> "--warm-up: ...", as it was given. */
+static bool fail_key(const char *key, struct err *err)
+{
+    char option[64];
+    snprintf(option, sizeof option, "--%s", key);
+    for (char *at = option; *at != '\0'; at++) {
+        *at = *at == '_' ? '-' : *at;
+    }
+    return err_origin(err, "%s", option);
 }
 
 static bool read_workload(const struct cli *cli, struct workload_spec *out, struct arena *arena,
@@ -53,7 +65,7 @@ static bool read_workload(const struct cli *cli, struct workload_spec *out, stru
         /* Workload keys arrive under their own names, the command's options with their dashes. */
         bool is_key = !text_starts_with(cli->values[i].name, "--");
         if (is_key && !workload_set(out, cli->values[i].name, cli->values[i].text, arena, err)) {
-            return err_origin(err, "--%s", cli->values[i].name);
+            return fail_key(cli->values[i].name, err);
         }
     }
     return workload_check_spec(out, err);
@@ -80,7 +92,8 @@ static bool read_job(const struct cli *cli, struct load_job *out, struct arena *
         err_set(err, ERR_CODE_usage,
                 backend != NULL ? "there is no backend \"%s\"" : "--backend is missing%s",
                 backend != NULL ? backend : "");
-        return err_hint(err, "%s", near != NULL ? near : "--backend postgresql, or sqlite");
+        return near != NULL ? err_hint(err, "did you mean \"%s\"?", near)
+                            : err_hint(err, "--backend postgresql, or sqlite");
     }
     if (out->session.connect == NULL) {
         err_set(err, ERR_CODE_usage, "--connect is missing");

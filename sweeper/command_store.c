@@ -1,6 +1,7 @@
 /*
  * The commands that read a store: status, rank, show, export, emit. None of them writes to it.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,13 +22,24 @@ int command_fail(const struct err *err)
 
 int command_print(const char *text)
 {
-    if (fputs(text, stdout) < 0 || fflush(stdout) != 0) {
-        struct err err;
-        err_clear(&err);
-        err_set_errno(&err, ERR_CODE_usage, "cannot write to standard output");
-        return command_fail(&err);
+    (void)fputs(text, stdout); /* the stream keeps its failure */
+    return command_flush();
+}
+
+int command_flush(void)
+{
+    struct err err;
+    errno = 0;
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) {
+        return 0;
     }
-    return 0;
+    err_clear(&err);
+    if (errno != 0) {
+        err_set_errno(&err, ERR_CODE_usage, "cannot write to standard output");
+    } else {
+        err_set(&err, ERR_CODE_usage, "cannot write to standard output");
+    }
+    return command_fail(&err);
 }
 
 /* A command over an open store that fills text. */

@@ -23,5 +23,7 @@ int command_version(const struct cli *cli);
 int command_fail(const struct err *err);
 /* Writes to standard output, whole; a full disk or a closed pipe is an error. */
 int command_print(const char *text);
+/* The same for what was written already; the exit status. */
+int command_flush(void);
 
 #endif

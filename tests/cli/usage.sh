@@ -29,6 +29,39 @@ run_ok '--version' "$DBSWEEP" --version
 like 'the version is told' "$OUTPUT" "*$(cat "$TOP/VERSION")*"
 like 'with those of the libraries' "$OUTPUT" '*[Ss][Qq][Ll]ite*'
 
+# What could not be written was not done.
+for line in help 'help run' 'help --man' 'help --completion' --help version --version \
+    'knobs postgresql' 'knobs sqlite --format json'; do
+    read -ra words <<<"$line"
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    run_status "$line: a full disk" 2 sh -c '"$@" >/dev/full' sh "$DBSWEEP" "${words[@]}"
+    like "$line: says so" "$ERRORS" '*standard output*'
+    # shellcheck disable=SC2016
+    run_status "$line: a closed output" 2 sh -c '"$@" >&-' sh "$DBSWEEP" "${words[@]}"
+done
+
+# wrong WORDS PATTERN: exit status 2, no result, and a message with a way out
+wrong() {
+    local -a words
+    read -ra words <<<"$1"
+    run_status "wrong: $1" 2 "$DBSWEEP" "${words[@]}"
+    like "wrong: $1: what to do" "$ERRORS" "*hint: $2*"
+    is "wrong: $1: no result" "$OUTPUT" ''
+}
+wrong 'run --fresh=1 x.cfg' 'write --fresh alone'
+wrong 'run --help=1' 'write --help alone'
+wrong 'run --verison' "did you mean '--version'"
+wrong '--hlep' "did you mean '--help'"
+wrong 'run --limit 9223372036854775808 x.cfg' '*of 0 to 9223372036854775807'
+wrong 'run --budget 99999999999d x.cfg' '*below 292000 years*'
+wrong 'knobs sqlite nope' 'dbsweep knobs sqlite lists them'
+wrong 'knobs sqlite cach_size' 'did you mean "cache_size"'
+wrong 'load oltp rum' 'did you mean "run"'
+wrong 'load oltq run' 'did you mean "oltp"'
+wrong 'load oltp run --backend sqlit --connect x' 'did you mean "sqlite"'
+wrong 'load oltp run --warm-up 5' 'write "5s"*'
+like 'an option is named as it is written' "$ERRORS" '--warm-up: *'
+
 run_ok 'the manual page' "$DBSWEEP" help --man
 printf '%s\n' "$OUTPUT" >"$TMP/dbsweep.1"
 if command -v man >/dev/null; then
