@@ -77,10 +77,17 @@ static bool restarts(const struct trial *trial)
 
 /* ---- before the load ---- */
 
+/* What runs until here are the settings of the trial before: the point cannot be to blame. */
+static bool stop_target(struct trial *trial)
+{
+    return target_stop(target_of(trial), &trial->err) || trial->err.class != ERR_POINT ||
+           err_reclass(&trial->err, ERR_TARGET);
+}
+
 bool trial_stop(struct trial *trial)
 {
-    return !restarts(trial) || (begin_stage(trial, STAGE_stop, 0) &&
-                                end_stage(trial, target_stop(target_of(trial), &trial->err)));
+    return !restarts(trial) ||
+           (begin_stage(trial, STAGE_stop, 0) && end_stage(trial, stop_target(trial)));
 }
 
 bool trial_reset_files(struct trial *trial)

@@ -101,7 +101,8 @@ static bool wait_until_gone(const struct server *server, const struct pg_process
 {
     while (true) {
         bool gone = false;
-        if (!is_gone(server, process, deadline, &gone, err)) {
+        /* The last look comes when the deadline has passed. */
+        if (!is_gone(server, process, clock_deadline_ms(CONNECT_MS), &gone, err)) {
             return false;
         }
         if (gone) {

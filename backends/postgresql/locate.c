@@ -23,6 +23,9 @@ bool pg_ask_host(const struct server *server, const char *const *argv, int64_t d
         return false;
     }
     *out = NULL;
+    if (result.timed_out || result.signal_number != 0) { /* no answer is not the answer "no" */
+        return err_set(err, ERR_CODE_timeout, "%s did not answer in time", argv[0]);
+    }
     if (result.exit_status != 0) {
         return true;
     }

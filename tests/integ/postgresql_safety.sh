@@ -78,4 +78,17 @@ run_ok 'and works once it is merged' "$DBSWEEP" restore "$TMP/quick.db"
 is 'the server runs on the original' "$(server_buffers)" "$buffers"
 unchanged 'after it' "$config"
 
+# ---- a stop that does not stop is no fault of a point ----
+pg_sweep "$TMP/idle.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+cp "$TMP/idle.cfg" "$TMP/idle.good"
+sed -i 's|^  stop = .*|  stop = [ "true" ]; stop_timeout = "1s";|' "$TMP/idle.cfg"
+run_status 'a stop command that does nothing ends the sweep' 4 "$DBSWEEP" run "$TMP/idle.cfg"
+is 'no point is blamed' "$(store_query "$TMP/idle.db" \
+    "SELECT count(*) FROM trial WHERE class <> 'TARGET'")" 0
+cp "$TMP/idle.good" "$TMP/idle.cfg"
+run_ok 'with a better one every point is measured' "$DBSWEEP" run "$TMP/idle.cfg"
+is 'each once' "$(store_query "$TMP/idle.db" "SELECT group_concat(n) FROM (SELECT count(*) AS n
+    FROM trial WHERE status = 'done' AND purpose <> 'baseline' GROUP BY point_id)")" 1,1
+unchanged 'after it' "$config"
+
 plan
