@@ -215,7 +215,7 @@ CREATE TABLE error_row (
     PRIMARY KEY (trial_id, position)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE series ( -- samples: little-endian 32-bit floats, NaN is a gap
+CREATE TABLE series ( -- samples: little-endian 64-bit floats, NaN is a gap
     trial_id   INTEGER NOT NULL REFERENCES trial,
     "group"    TEXT NOT NULL CHECK ("group" IN ('load', 'host', 'server')),
     name       TEXT NOT NULL,

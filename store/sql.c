@@ -4,7 +4,9 @@
  */
 #include "store/sql.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -22,7 +24,11 @@ const char *sql_text_of(enum sql_id id)
 bool sql_err(struct store *store, const char *what, struct err *err)
 {
     int code = sqlite3_extended_errcode(store->database);
-    err_set(err, ERR_CODE_store, "%s: %s (%s)", what, sqlite3_errmsg(store->database), store->path);
+    int system = sqlite3_system_errno(store->database);
+    bool is_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    err_set(err, ERR_CODE_store, "%s: %s%s%s (%s)", what, sqlite3_errmsg(store->database),
+            is_system && system != 0 ? ": " : "", is_system && system != 0 ? strerror(system) : "",
+            store->path);
     err_native(err, code, "SQLite");
     switch (code & 0xff) {
     case SQLITE_FULL:
@@ -34,6 +40,8 @@ bool sql_err(struct store *store, const char *what, struct err *err)
         return err_hint(err, "the store is damaged: take a copy, and begin with a new file");
     case SQLITE_BUSY:
         return err_hint(err, "another program holds the store");
+    case SQLITE_IOERR:
+        return err_hint(err, "the disk of the store fails: see its quota and the kernel's log");
     default:
         return false;
     }
@@ -103,6 +111,19 @@ bool sql_run(struct store *store, sqlite3_stmt *statement, struct err *err)
     return true;
 }
 
+bool sql_run_one(struct store *store, sqlite3_stmt *statement, const char *what, int64_t id,
+                 struct err *err)
+{
+    if (!sql_run(store, statement, err)) {
+        return false;
+    }
+    if (sqlite3_changes(store->database) == 1) {
+        return true;
+    }
+    return err_set(err, ERR_CODE_store, "the store %s holds no %s %lld", store->path, what,
+                   (long long)id);
+}
+
 const char *sql_column_text(sqlite3_stmt *statement, int at, struct arena *arena)
 {
     const char *text = (const char *)sqlite3_column_text(statement, at);
@@ -118,15 +139,48 @@ double sql_column_real(sqlite3_stmt *statement, int at)
 
 /* ---- transactions ---- */
 
-/* SQLite would go on writing into a file that was removed or replaced under its name. */
-static bool is_same_file(struct store *store, struct err *err)
+static const struct {
+    const char *ending;
+    const char *what;
+} file_rows[FILE_COUNT] = {[FILE_MAIN] = {"", "the store"},
+                           [FILE_WAL] = {"-wal", "the log of the store,"},
+                           [FILE_SHM] = {"-shm", "the index of the log of the store,"},
+                           [FILE_LOCK] = {"-lock", "the lock of the store,"}};
+
+static bool stat_file(const struct store *store, size_t at, struct stat *out)
 {
-    struct stat now;
-    if (stat(store->path, &now) == 0 && now.st_ino == store->inode && now.st_dev == store->device) {
-        return true;
+    char name[PATH_MAX + 8];
+    snprintf(name, sizeof name, "%s%s", store->file, file_rows[at].ending);
+    return stat(name, out) == 0;
+}
+
+bool sql_know_files(struct store *store, struct err *err)
+{
+    for (size_t i = 0; i < FILE_COUNT; i++) {
+        struct stat now;
+        if (!stat_file(store, i, &now)) {
+            return err_set_errno(err, ERR_CODE_store, "the store %s lost a file while it opened",
+                                 store->path);
+        }
+        store->files[i].device = now.st_dev;
+        store->files[i].inode = now.st_ino;
     }
-    err_set(err, ERR_CODE_store, "the store %s was removed or replaced", store->path);
-    return err_hint(err, "nothing more can be recorded; run again with a new store");
+    return true;
+}
+
+/* SQLite would go on writing into a file that was removed or replaced under its name. */
+static bool has_same_files(struct store *store, struct err *err)
+{
+    for (size_t i = 0; i < FILE_COUNT; i++) {
+        struct stat now;
+        if (!stat_file(store, i, &now) || now.st_ino != store->files[i].inode ||
+            now.st_dev != store->files[i].device) {
+            err_set(err, ERR_CODE_store, "%s %s%s was removed or replaced", file_rows[i].what,
+                    store->path, file_rows[i].ending);
+            return err_hint(err, "nothing more can be recorded; run again with a new store");
+        }
+    }
+    return true;
 }
 
 static bool run_id(struct store *store, enum sql_id id, struct err *err)
@@ -137,13 +191,13 @@ static bool run_id(struct store *store, enum sql_id id, struct err *err)
 
 bool sql_begin(struct store *store, struct err *err)
 {
-    return is_same_file(store, err) && run_id(store, SQL_begin, err);
+    return has_same_files(store, err) && run_id(store, SQL_begin, err);
 }
 
 bool sql_end(struct store *store, bool ok, struct err *err)
 {
     if (ok && run_id(store, SQL_commit, err)) {
-        return true;
+        return has_same_files(store, err); /* it may have gone since the beginning */
     }
     struct err ignored; /* what failed first is what matters */
     err_clear(&ignored);

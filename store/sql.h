@@ -16,13 +16,19 @@ enum sql_id {
     SQL_COUNT
 };
 
+/* The store is more than one file: losing any of them under a writer loses what it commits. */
+enum { FILE_MAIN, FILE_WAL, FILE_SHM, FILE_LOCK, FILE_COUNT };
+
 struct store {
     sqlite3 *database;
-    char *path;
+    char *path; /* as given: for messages */
+    char *file; /* absolute, links followed */
     enum store_mode mode;
-    int lock;     /* -1: a reader */
-    dev_t device; /* of the file as opened: a replaced file is noticed */
-    ino_t inode;
+    int lock; /* -1: a reader */
+    struct {
+        dev_t device;
+        ino_t inode;
+    } files[FILE_COUNT]; /* as opened for writing: a removed or replaced file is noticed */
     sqlite3_stmt *statements[SQL_COUNT];
 };
 
@@ -37,6 +43,9 @@ void sql_real(sqlite3_stmt *statement, int at, double value);
 void sql_blob(sqlite3_stmt *statement, int at, struct bytes value);
 /* Runs a statement without rows. */
 bool sql_run(struct store *store, sqlite3_stmt *statement, struct err *err) MUST_USE;
+/* As sql_run, of a statement that changes one row, which is called `what` `id` where it is gone. */
+bool sql_run_one(struct store *store, sqlite3_stmt *statement, const char *what, int64_t id,
+                 struct err *err) MUST_USE;
 /* Steps to the next row; *out_has_row false at the end, where the statement is reset. */
 bool sql_next(struct store *store, sqlite3_stmt *statement, bool *out_has_row,
               struct err *err) MUST_USE;
@@ -44,7 +53,10 @@ bool sql_next(struct store *store, sqlite3_stmt *statement, bool *out_has_row,
 const char *sql_column_text(sqlite3_stmt *statement, int at, struct arena *arena);
 double sql_column_real(sqlite3_stmt *statement, int at); /* NAN for null */
 
-/* A transaction; sql_end commits when ok and rolls back otherwise, keeping err as it is. */
+/* Keeps which files the writer has open. */
+bool sql_know_files(struct store *store, struct err *err) MUST_USE;
+/* A transaction; sql_end commits when ok and rolls back otherwise, keeping err as it is. Both fail
+ * where one of the store's files is no longer the one that was opened. */
 bool sql_begin(struct store *store, struct err *err) MUST_USE;
 bool sql_end(struct store *store, bool ok, struct err *err) MUST_USE;
 

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,27 +24,57 @@ enum {
 
 /* ---- where it lies ---- */
 
+/* The file behind the name: one lock and one log for it, through whichever link it is reached. */
+static bool resolve(struct store *store, struct err *err)
+{
+    char name[PATH_MAX];
+    const char *slash = strrchr(store->path, '/');
+    store->file = realpath(store->path, NULL);
+    if (store->file != NULL) {
+        return true;
+    }
+    if (errno != ENOENT || store->mode != STORE_CREATE) {
+        err_set_errno(err, ERR_CODE_not_found, "there is no store %s", store->path);
+        return err_hint(err, "`dbsweep run FILE` makes it");
+    }
+    snprintf(name, sizeof name, "%.*s", slash != NULL ? (int)(slash - store->path) + 1 : 1,
+             slash != NULL ? store->path : ".");
+    char *folder = realpath(name, NULL);
+    if (folder == NULL) {
+        err_set_errno(err, ERR_CODE_not_found, "the store's folder %s cannot be used", name);
+        return err_hint(err, "make the folder, or name another store");
+    }
+    size_t size = strlen(folder) + strlen(store->path) + 2;
+    store->file = malloc(size);
+    if (store->file != NULL) {
+        snprintf(store->file, size, "%s/%s", strcmp(folder, "/") != 0 ? folder : "",
+                 slash != NULL ? slash + 1 : store->path);
+    }
+    free(folder);
+    return store->file != NULL || err_memory(err);
+}
+
 /* WAL needs shared memory, which these file systems do not give: such stores get lost. */
-static bool refuse_network(const char *path, struct err *err)
+static bool refuse_network(const struct store *store, struct err *err)
 {
     static const struct {
-        unsigned long type;
+        unsigned long type; /* linux/magic.h of Linux 6.1 */
         const char *name;
     } rows[] = {{0x6969, "NFS"},      {0x517b, "SMB"},      {0xff534d42, "CIFS"},
                 {0xfe534d42, "SMB2"}, {0x65735546, "FUSE"}, {0x01021997, "9P"},
-                {0x5346414f, "AFS"}};
-    char folder[4096];
+                {0x5346414f, "AFS"},  {0x6b414653, "AFS"},  {0x00c36400, "Ceph"},
+                {0x73757245, "Coda"}, {0x7461636f, "OCFS2"}};
+    char folder[PATH_MAX];
     struct statfs where;
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, sizeof folder, "%.*s", slash != NULL ? (int)(slash - path) + 1 : 1,
-             slash != NULL ? path : ".");
+    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(store->file, '/') - store->file) + 1,
+             store->file);
     if (statfs(folder, &where) != 0) {
         err_set_errno(err, ERR_CODE_not_found, "the store's folder %s cannot be used", folder);
         return err_hint(err, "make the folder, or name another store");
     }
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         if ((unsigned long)where.f_type == rows[i].type) {
-            err_set(err, ERR_CODE_store, "%s lies on a network file system (%s)", path,
+            err_set(err, ERR_CODE_store, "%s lies on a network file system (%s)", store->path,
                     rows[i].name);
             err_reclass(err, ERR_PLAN);
             return err_hint(err, "keep the store on a local disk: WAL is not safe there");
@@ -56,14 +87,17 @@ static bool refuse_network(const char *path, struct err *err)
 
 static bool lock_writer(struct store *store, struct err *err)
 {
-    char name[4200];
+    char name[PATH_MAX + 8];
     char holder[32] = "";
-    snprintf(name, sizeof name, "%s-lock", store->path);
+    snprintf(name, sizeof name, "%s-lock", store->file);
     store->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (store->lock < 0) {
         return err_set_errno(err, ERR_CODE_store, "cannot make the lock %s", name);
     }
     if (flock(store->lock, LOCK_EX | LOCK_NB) != 0) {
+        if (errno != EWOULDBLOCK) {
+            return err_set_errno(err, ERR_CODE_store, "cannot take the lock %s", name);
+        }
         ssize_t size = pread(store->lock, holder, sizeof holder - 1, 0);
         holder[size > 0 ? size : 0] = '\0';
         holder[strcspn(holder, "\n")] = '\0';
@@ -127,46 +161,76 @@ static bool make_schema(struct store *store, struct err *err)
            execute(store, head, err) && execute(store, "COMMIT", err);
 }
 
+static bool check_version(const struct store *store, int64_t version, struct err *err)
+{
+    if (version == SCHEMA_VERSION) {
+        return true;
+    }
+    err_set(err, ERR_CODE_store_foreign,
+            "%s was written by %s version (schema %lld, this knows %d)", store->path,
+            version > SCHEMA_VERSION ? "a newer" : "an unknown", (long long)version,
+            SCHEMA_VERSION);
+    return err_hint(err, "use that version of dbsweep");
+}
+
+/* *out_is_new: nothing is in it, be it that its making was interrupted. */
 static bool check_identity(struct store *store, bool *out_is_new, struct err *err)
 {
     int64_t application = 0;
     int64_t version = 0;
     int64_t tables = 0;
+    *out_is_new = false;
     if (!pragma_int(store, "PRAGMA application_id", &application, err) ||
-        !pragma_int(store, "PRAGMA user_version", &version, err) ||
-        !pragma_int(store, "SELECT count(*) FROM sqlite_schema", &tables, err)) {
+        !pragma_int(store, "PRAGMA user_version", &version, err)) {
+        return false;
+    }
+    if (application == APPLICATION_ID) {
+        return check_version(store, version, err);
+    }
+    if (!pragma_int(store, "SELECT count(*) FROM sqlite_schema", &tables, err)) {
         return false;
     }
     *out_is_new = application == 0 && version == 0 && tables == 0;
-    if (*out_is_new && store->mode == STORE_CREATE) {
+    if (*out_is_new) {
         return true;
     }
-    if (application != APPLICATION_ID) {
-        err_set(err, ERR_CODE_store_foreign, "%s is not a store of dbsweep", store->path);
-        return err_hint(err, "name another file");
-    }
-    if (version > SCHEMA_VERSION) {
-        err_set(err, ERR_CODE_store_foreign,
-                "%s was written by a newer version (schema %lld, this knows %d)", store->path,
-                (long long)version, SCHEMA_VERSION);
-        return err_hint(err, "use that version of dbsweep");
-    }
-    return true;
+    err_set(err, ERR_CODE_store_foreign, "%s is not a store of dbsweep", store->path);
+    return err_hint(err, "name another file");
 }
 
 /* ---- open and close ---- */
 
 static bool configure(struct store *store, struct err *err)
 {
-    sqlite3_extended_result_codes(store->database, 1);
     sqlite3_busy_timeout(store->database, BUSY_TIMEOUT_MS);
     sqlite3_db_config(store->database, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     return execute(store, "PRAGMA trusted_schema = OFF; PRAGMA foreign_keys = ON", err);
 }
 
+/* SQLite answers with the mode that it kept, and calls that no error. */
+static bool use_log(struct store *store, struct err *err)
+{
+    sqlite3_stmt *statement = NULL;
+    bool has_row = false;
+    if (sqlite3_prepare_v2(store->database, "PRAGMA journal_mode = WAL", -1, &statement, NULL) !=
+        SQLITE_OK) {
+        return sql_err(store, "opening the store", err);
+    }
+    bool ok = sql_next(store, statement, &has_row, err);
+    const char *mode = ok && has_row ? (const char *)sqlite3_column_text(statement, 0) : NULL;
+    if (ok && (mode == NULL || strcmp(mode, "wal") != 0)) {
+        err_set(err, ERR_CODE_store, "the store %s cannot keep a log (WAL), only mode %s",
+                store->path, mode != NULL ? mode : "?");
+        ok = err_hint(err, "keep the store on another file system");
+    }
+    sqlite3_finalize(statement);
+    return ok;
+}
+
+/* FULL: each commit is on the disk before it returns, and survives a power cut. */
 static bool configure_writer(struct store *store, bool is_new, struct err *err)
 {
-    return execute(store, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL", err) &&
+    return use_log(store, err) && execute(store, "PRAGMA synchronous = FULL", err) &&
            (!is_new || make_schema(store, err)) && quick_check(store, err);
 }
 
@@ -183,39 +247,107 @@ static bool mark_interrupted(struct store *store, struct err *err)
     return sql_end(store, ok, err);
 }
 
-static bool open_database(struct store *store, struct err *err)
+static bool open_database(struct store *store, const char *name, int flags, struct err *err)
 {
-    int flags = store->mode == STORE_READ     ? SQLITE_OPEN_READONLY
-                : store->mode == STORE_CREATE ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-                                              : SQLITE_OPEN_READWRITE;
-    if (sqlite3_open_v2(store->path, &store->database, flags | SQLITE_OPEN_NOMUTEX, NULL) !=
-        SQLITE_OK) {
-        return sql_err(store, "opening the store", err);
+    flags |= SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    return sqlite3_open_v2(name, &store->database, flags, NULL) == SQLITE_OK ||
+           sql_err(store, "opening the store", err);
+}
+
+/* Opens the file alone, as it lies there: neither its log, nor a journal, nor locks are used. */
+static bool open_still(struct store *store, struct err *err)
+{
+    char name[3 * PATH_MAX + 32] = "file:";
+    size_t used = strlen(name);
+    for (const char *at = store->file; *at != '\0'; at++) {
+        bool is_plain = *at != '%' && *at != '?' && *at != '#';
+        used += (size_t)snprintf(name + used, sizeof name - used, is_plain ? "%c" : "%%%02X", *at);
+    }
+    snprintf(name + used, sizeof name - used, "?immutable=1");
+    return open_database(store, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
+}
+
+/* Somebody else's file is refused before a lock is made beside it and before SQLite would tidy up
+ * its log or its journal. */
+static bool refuse_foreign(struct store *store, struct err *err)
+{
+    struct stat now;
+    bool is_new = false;
+    if (stat(store->file, &now) != 0) {
+        return true; /* yet to be made */
+    }
+    if (!S_ISREG(now.st_mode)) {
+        err_set(err, ERR_CODE_store_foreign, "%s is not a file", store->path);
+        return err_hint(err, "name a file");
+    }
+    bool ok = open_still(store, err) && check_identity(store, &is_new, err);
+    sqlite3_close(store->database);
+    store->database = NULL;
+    if (!ok && err->code == ERR_CODE_store && (err->native & 0xff) == SQLITE_NOTADB) {
+        err_set(err, ERR_CODE_store_foreign, "%s is not a store of dbsweep, nor SQLite's",
+                store->path);
+        return err_hint(err, "name another file; if it was a store, go back to a copy of it");
+    }
+    return ok;
+}
+
+/* A store at rest is one file; SQLite could read it only where it may make two more beside it. */
+static bool must_be_still(const struct store *store)
+{
+    char name[PATH_MAX + 8];
+    snprintf(name, sizeof name, "%s-wal", store->file);
+    if (access(name, F_OK) == 0) {
+        return false;
+    }
+    *strrchr(name, '/') = '\0';
+    return access(name[0] != '\0' ? name : "/", W_OK) != 0;
+}
+
+static bool open_reader(struct store *store, struct err *err)
+{
+    bool is_new = false;
+    if (!(must_be_still(store) ? open_still(store, err)
+                               : open_database(store, store->file, SQLITE_OPEN_READONLY, err)) ||
+        !configure(store, err) || !check_identity(store, &is_new, err)) {
+        return false;
+    }
+    if (is_new) {
+        err_set(err, ERR_CODE_not_found, "the store %s is empty", store->path);
+        return err_hint(err, "`dbsweep run FILE` fills it");
     }
     return true;
 }
 
-static bool open_file(struct store *store, struct err *err)
+static bool make_file(struct store *store, struct err *err)
 {
-    struct stat stat_now;
+    int made = open(store->file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (made < 0 && errno != EEXIST) {
+        return err_set_errno(err, ERR_CODE_store, "cannot make the store %s", store->path);
+    }
+    return made < 0 || close(made) == 0 ||
+           err_set_errno(err, ERR_CODE_store, "cannot make the store %s", store->path);
+}
+
+static bool open_writer(struct store *store, struct err *err)
+{
     bool is_new = false;
-    if (store->mode == STORE_CREATE) {
-        int made = open(store->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (made < 0) {
-            return err_set_errno(err, ERR_CODE_store, "cannot make the store %s", store->path);
-        }
-        close(made);
+    if (!lock_writer(store, err) || (store->mode == STORE_CREATE && !make_file(store, err)) ||
+        !open_database(store, store->file, SQLITE_OPEN_READWRITE, err)) {
+        return false;
     }
-    if (stat(store->path, &stat_now) != 0) {
-        err_set_errno(err, ERR_CODE_not_found, "there is no store %s", store->path);
-        return err_hint(err, "`dbsweep run FILE` makes it");
+    if (sqlite3_db_readonly(store->database, "main") == 1) { /* SQLite's silent second choice */
+        err_set(err, ERR_CODE_store, "the store %s cannot be written", store->path);
+        err_native(err, SQLITE_READONLY, "SQLite");
+        return err_hint(err, "the store is read-only: check its file system and rights");
     }
-    store->device = stat_now.st_dev;
-    store->inode = stat_now.st_ino;
-    return open_database(store, err) && configure(store, err) &&
-           check_identity(store, &is_new, err) &&
-           (store->mode == STORE_READ ||
-            (configure_writer(store, is_new, err) && mark_interrupted(store, err)));
+    /* Until it is known to be ours, its log stays where it is. */
+    sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    if (!configure(store, err) || !check_identity(store, &is_new, err)) {
+        return false;
+    }
+    sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
+    return configure_writer(store, is_new, err) && sql_know_files(store, err) &&
+           mark_interrupted(store, err);
 }
 
 bool store_open(const char *path, enum store_mode mode, struct store **out, struct err *err)
@@ -228,11 +360,9 @@ bool store_open(const char *path, enum store_mode mode, struct store **out, stru
     store->mode = mode;
     store->lock = -1;
     store->path = strdup(path);
-    bool ok = store->path != NULL ? refuse_network(path, err) : err_memory(err);
-    ok = ok && (mode == STORE_READ || access(path, F_OK) == 0 || mode == STORE_CREATE ||
-                open_file(store, err)); /* a missing store is said before a lock is made */
-    ok = ok && (mode == STORE_READ || lock_writer(store, err)) &&
-         (store->database != NULL || open_file(store, err));
+    bool ok = (store->path != NULL || err_memory(err)) && resolve(store, err) &&
+              refuse_network(store, err) && refuse_foreign(store, err) &&
+              (mode == STORE_READ ? open_reader(store, err) : open_writer(store, err));
     if (!ok) {
         store_close(store);
         return false;
@@ -253,6 +383,7 @@ void store_close(struct store *store)
     if (store->lock >= 0) {
         close(store->lock);
     }
+    free(store->file);
     free(store->path);
     free(store);
 }
@@ -264,5 +395,7 @@ const char *store_path(const struct store *store)
 
 const char *store_library_version(void)
 {
-    return "SQLite " SQLITE_VERSION;
+    static char name[32];
+    snprintf(name, sizeof name, "SQLite %s", sqlite3_libversion());
+    return name;
 }

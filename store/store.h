@@ -22,9 +22,11 @@ enum store_mode {
 };
 
 /* Opens, checks application_id, user_version and `pragma quick_check` (writers). A store that
- * another process is writing: err `locked` naming its pid. Refuses network file systems and
- * newer schemas; migrates older ones after a backup. New files are 0600. Rows still `running`
- * from a process that died become `interrupted` (STORE_CREATE and STORE_WRITE). */
+ * another process is writing: err `locked` naming its pid. Refuses network file systems, foreign
+ * files (which are left as they are, with nothing beside them) and other schemas. New files are
+ * 0600; one that is empty because its making was interrupted counts as new for writers and as
+ * not_found for readers. Rows still `running` from a process that died become `interrupted`
+ * (STORE_CREATE and STORE_WRITE). */
 bool store_open(const char *path, enum store_mode mode, struct store **out,
                 struct err *err) MUST_USE;
 void store_close(struct store *store); /* NULL is fine */

@@ -99,7 +99,8 @@ static bool update_sweep(struct store *store, const struct store_sweep *sweep, s
     sql_text(statement, 11, sweep->rank_across);
     sql_real(statement, 12, sweep->rank_confidence);
     sql_int(statement, 13, sweep->planned_trials);
-    return sql_run(store, statement, err) && put_swept(store, sweep->sweep_id, sweep, err);
+    return sql_run_one(store, statement, "sweep", sweep->sweep_id, err) &&
+           put_swept(store, sweep->sweep_id, sweep, err);
 }
 
 bool store_sweep_update(struct store *store, const struct store_sweep *sweep, struct err *err)
@@ -188,7 +189,7 @@ static bool end_call(struct store *store, int64_t call_id, const char *status,
     sql_int(statement, 2, clock_wall_us());
     sql_text(statement, 3, status);
     sql_text(statement, 4, why != NULL ? why->text : NULL);
-    return sql_run(store, statement, err);
+    return sql_run_one(store, statement, "call", call_id, err);
 }
 
 bool store_call_end(struct store *store, int64_t call_id, const char *status, const struct err *why,
@@ -249,63 +250,78 @@ bool store_baseline_put(struct store *store, int64_t sweep_id,
                    put_baseline(store, sweep_id, files, file_count, values, value_count, err), err);
 }
 
-enum { BASELINE_FILE_LIMIT = 16, BASELINE_VALUE_LIMIT = 4096 };
-
-static bool get_files(struct store *store, int64_t sweep_id, struct arena *arena,
-                      struct store_baseline_file *files, size_t *out_count, struct err *err)
+/* Both counts, so that nothing of a baseline is ever left out for want of room. */
+static bool count_baseline(struct store *store, int64_t sweep_id, size_t *out_file_count,
+                           size_t *out_value_count, struct err *err)
 {
-    bool has_row = true;
-    sqlite3_stmt *row = sql_use(store, SQL_baseline_files, err);
+    bool has_row = false;
+    sqlite3_stmt *row = sql_use(store, SQL_baseline_counts, err);
     if (row == NULL) {
         return false;
     }
     sql_int(row, 1, sweep_id);
-    for (*out_count = 0; *out_count < BASELINE_FILE_LIMIT; (*out_count)++) {
-        if (!sql_next(store, row, &has_row, err) || !has_row) {
-            return !has_row && err->code == ERR_CODE_none;
-        }
-        struct store_baseline_file *file = &files[*out_count];
-        size_t size = (size_t)sqlite3_column_bytes(row, 6);
-        *file = (struct store_baseline_file){
-            .path = sql_column_text(row, 0, arena),
-            .mode = (uint32_t)sqlite3_column_int64(row, 1),
-            .uid = (uint32_t)sqlite3_column_int64(row, 2),
-            .gid = (uint32_t)sqlite3_column_int64(row, 3),
-            .selinux = sql_column_text(row, 4, arena),
-            .sha256 = sql_column_text(row, 5, arena),
-            .content = {.data =
-                            arena_strndup(arena, size > 0 ? sqlite3_column_blob(row, 6) : "", size),
-                        .size = size}};
-        if (file->path == NULL || file->selinux == NULL || file->sha256 == NULL ||
-            file->content.data == NULL) {
-            return err_memory(err);
-        }
+    if (!sql_next(store, row, &has_row, err)) {
+        return false;
     }
+    *out_file_count = (size_t)sqlite3_column_int64(row, 0);
+    *out_value_count = (size_t)sqlite3_column_int64(row, 1);
     sqlite3_reset(row);
     return true;
 }
 
-static bool get_values(struct store *store, int64_t sweep_id, struct arena *arena,
-                       struct store_baseline_value *values, size_t *out_count, struct err *err)
+static bool read_file(sqlite3_stmt *row, struct arena *arena, struct store_baseline_file *out)
 {
-    bool has_row = true;
-    sqlite3_stmt *row = sql_use(store, SQL_baseline_values, err);
+    const char *content = sqlite3_column_blob(row, 6); /* NULL: empty, or memory ended */
+    size_t size = (size_t)sqlite3_column_bytes(row, 6);
+    *out = (struct store_baseline_file){
+        .path = sql_column_text(row, 0, arena),
+        .mode = (uint32_t)sqlite3_column_int64(row, 1),
+        .uid = (uint32_t)sqlite3_column_int64(row, 2),
+        .gid = (uint32_t)sqlite3_column_int64(row, 3),
+        .selinux = sql_column_text(row, 4, arena),
+        .sha256 = sql_column_text(row, 5, arena),
+        .content = {.data = content != NULL || size == 0
+                                ? arena_strndup(arena, size > 0 ? content : "", size)
+                                : NULL,
+                    .size = size}};
+    return out->path != NULL && out->selinux != NULL && out->sha256 != NULL &&
+           out->content.data != NULL;
+}
+
+static bool read_value(sqlite3_stmt *row, struct arena *arena, struct store_baseline_value *out)
+{
+    *out = (struct store_baseline_value){.name = sql_column_text(row, 0, arena),
+                                         .canonical = sql_column_text(row, 1, arena),
+                                         .display = sql_column_text(row, 2, arena),
+                                         .source = sql_column_text(row, 3, arena),
+                                         .detail = sql_column_text(row, 4, arena)};
+    return out->name != NULL && out->canonical != NULL && out->display != NULL &&
+           out->source != NULL && out->detail != NULL;
+}
+
+/* Reads `count` rows into files, or where that is NULL into values. */
+static bool get_rows(struct store *store, int64_t sweep_id, struct arena *arena,
+                     struct store_baseline_file *files, struct store_baseline_value *values,
+                     size_t count, struct err *err)
+{
+    bool has_row = false;
+    sqlite3_stmt *row =
+        sql_use(store, files != NULL ? SQL_baseline_files : SQL_baseline_values, err);
     if (row == NULL) {
         return false;
     }
     sql_int(row, 1, sweep_id);
-    for (*out_count = 0; *out_count < BASELINE_VALUE_LIMIT; (*out_count)++) {
-        if (!sql_next(store, row, &has_row, err) || !has_row) {
-            return !has_row && err->code == ERR_CODE_none;
+    for (size_t i = 0; i < count; i++) {
+        if (!sql_next(store, row, &has_row, err)) {
+            return false;
         }
-        struct store_baseline_value *value = &values[*out_count];
-        *value = (struct store_baseline_value){.name = sql_column_text(row, 0, arena),
-                                               .canonical = sql_column_text(row, 1, arena),
-                                               .display = sql_column_text(row, 2, arena),
-                                               .source = sql_column_text(row, 3, arena),
-                                               .detail = sql_column_text(row, 4, arena)};
-        if (value->name == NULL || value->canonical == NULL || value->display == NULL ||
-            value->source == NULL || value->detail == NULL) {
+        if (!has_row) {
+            return err_set(err, ERR_CODE_store, "the baseline in the store %s changed while read",
+                           store->path);
+        }
+        if (!(files != NULL ? read_file(row, arena, &files[i])
+                            : read_value(row, arena, &values[i]))) {
+            sqlite3_reset(row);
             return err_memory(err);
         }
     }
@@ -318,14 +334,16 @@ bool store_baseline_get(struct store *store, int64_t sweep_id, struct arena *are
                         struct store_baseline_value **out_values, size_t *out_value_count,
                         struct err *err)
 {
-    *out_files = ARENA_ARRAY(arena, struct store_baseline_file, BASELINE_FILE_LIMIT);
-    *out_values = ARENA_ARRAY(arena, struct store_baseline_value, BASELINE_VALUE_LIMIT);
+    if (!count_baseline(store, sweep_id, out_file_count, out_value_count, err)) {
+        return false;
+    }
+    *out_files = ARENA_ARRAY(arena, struct store_baseline_file, *out_file_count);
+    *out_values = ARENA_ARRAY(arena, struct store_baseline_value, *out_value_count);
     if (*out_files == NULL || *out_values == NULL) {
         return err_memory(err);
     }
-    err_clear(err);
-    return get_files(store, sweep_id, arena, *out_files, out_file_count, err) &&
-           get_values(store, sweep_id, arena, *out_values, out_value_count, err);
+    return get_rows(store, sweep_id, arena, *out_files, NULL, *out_file_count, err) &&
+           get_rows(store, sweep_id, arena, NULL, *out_values, *out_value_count, err);
 }
 
 /* ---- intents ---- */
@@ -374,7 +392,7 @@ static bool set_touched(struct store *store, int64_t sweep_id, bool touched, str
     }
     sql_int(statement, 1, sweep_id);
     sql_int(statement, 2, touched ? 1 : 0);
-    return sql_run(store, statement, err);
+    return sql_run_one(store, statement, "sweep", sweep_id, err);
 }
 
 bool store_touched_set(struct store *store, int64_t sweep_id, bool touched, struct err *err)
@@ -393,6 +411,10 @@ bool store_touched_get(struct store *store, int64_t sweep_id, bool *out_touched,
     bool ok = sql_next(store, statement, &has_row, err);
     *out_touched = ok && has_row && sqlite3_column_int64(statement, 0) != 0;
     sqlite3_reset(statement);
+    if (ok && !has_row) {
+        return err_set(err, ERR_CODE_not_found, "the store %s holds no sweep %lld", store->path,
+                       (long long)sweep_id);
+    }
     return ok;
 }
 

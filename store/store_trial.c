@@ -70,7 +70,7 @@ static bool end_stage(struct store *store, int64_t trial_id, const char *outcome
     sql_int(statement, 1, trial_id);
     sql_int(statement, 2, clock_wall_us());
     sql_text(statement, 3, outcome);
-    return sql_run(store, statement, err);
+    return sql_run_one(store, statement, "stage under way in trial", trial_id, err);
 }
 
 bool store_stage_end(struct store *store, int64_t trial_id, const char *outcome, struct err *err)
@@ -118,11 +118,12 @@ bool store_trial_values(struct store *store, int64_t trial_id,
 
 static void put_sample(struct text *blob, double value)
 {
-    float sample = (float)value;
-    uint32_t bits = 0;
-    memcpy(&bits, &sample, sizeof bits);
-    unsigned char bytes[4] = {(unsigned char)bits, (unsigned char)(bits >> 8),
-                              (unsigned char)(bits >> 16), (unsigned char)(bits >> 24)};
+    uint64_t bits = 0;
+    unsigned char bytes[sizeof bits];
+    memcpy(&bits, &value, sizeof bits);
+    for (size_t i = 0; i < sizeof bits; i++) {
+        bytes[i] = (unsigned char)(bits >> (8 * i));
+    }
     text_add_bytes(blob, bytes, sizeof bytes);
 }
 
@@ -290,7 +291,7 @@ static bool add_result(struct store *store, int64_t trial_id, const struct store
     bind_size(statement, 4, result->size_before_bytes);
     bind_size(statement, 5, result->size_after_bytes);
     sql_text(statement, 6, word(result->output));
-    if (!sql_run(store, statement, err)) {
+    if (!sql_run_one(store, statement, "trial", trial_id, err)) {
         return false;
     }
     for (size_t i = 0; i < result->series_count; i++) {
@@ -354,7 +355,7 @@ static bool end_trial(struct store *store, int64_t trial_id, const char *status,
     sql_text(statement, 10, word(log_tail));
     sql_text(statement, 11, word(effective_key));
     sql_text(statement, 12, word(flags));
-    return sql_run(store, statement, err);
+    return sql_run_one(store, statement, "trial", trial_id, err);
 }
 
 bool store_trial_end(struct store *store, int64_t trial_id, const char *status,
@@ -429,10 +430,8 @@ bool store_history_load(struct store *store, int64_t sweep_id, struct arena *are
             *out_count = block.count;
             return true;
         }
-        if (!grow(&block, arena, err)) {
-            return false;
-        }
-        if (!read_history(row, arena, &block.rows[block.count++])) {
+        if (!grow(&block, arena, err) || !read_history(row, arena, &block.rows[block.count++])) {
+            sqlite3_reset(row);
             return err_memory(err);
         }
     }

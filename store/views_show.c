@@ -165,18 +165,20 @@ static bool read_metrics(struct store *store, int64_t trial_id, struct arena *ar
 
 static double get_sample(const unsigned char *bytes)
 {
-    uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-                    (uint32_t)bytes[3] << 24;
-    float sample = 0;
+    uint64_t bits = 0;
+    double sample = 0;
+    for (size_t i = 0; i < sizeof bits; i++) {
+        bits |= (uint64_t)bytes[i] << (8 * i);
+    }
     memcpy(&sample, &bits, sizeof sample);
-    return (double)sample;
+    return sample;
 }
 
 /* Of thinned series the mean of each bucket is shown; the interval grows accordingly. */
 static bool decode_series(sqlite3_stmt *row, struct arena *arena, struct store_series *out)
 {
     const unsigned char *blob = sqlite3_column_blob(row, 4);
-    size_t count = (size_t)sqlite3_column_bytes(row, 4) / 4;
+    size_t count = (size_t)sqlite3_column_bytes(row, 4) / sizeof(double);
     int64_t thinned = sqlite3_column_int64(row, 3);
     size_t step = thinned > 1 ? 3 : 1;
     double *samples = ARENA_ARRAY(arena, double, count / step + 1);
@@ -187,7 +189,7 @@ static bool decode_series(sqlite3_stmt *row, struct arena *arena, struct store_s
         return false;
     }
     for (size_t i = 0; i < count / step; i++) {
-        samples[i] = get_sample(blob + 4 * (i * step + (step > 1 ? 1 : 0)));
+        samples[i] = get_sample(blob + sizeof(double) * (i * step + (step > 1 ? 1 : 0)));
     }
     out->samples = samples;
     out->count = count / step;

@@ -305,7 +305,8 @@ static bool sqlite_snapshot_drop(struct server *server, int64_t deadline, struct
 
 static const char *sqlite_library(void)
 {
-    static const char name[] = "SQLite " SQLITE_VERSION;
+    static char name[32];
+    snprintf(name, sizeof name, "SQLite %s", sqlite3_libversion());
     return name;
 }
 
