@@ -5,7 +5,7 @@
  * what a point sets, so that a point keeps its key, and its finished trials, when the sweep file
  * grows another axis.
  */
-#include "knobs/grid.h"
+#include "knobs/grid_cell.h"
 
 #include <string.h>
 
@@ -32,6 +32,15 @@ static bool is_condition(const struct grid *grid, size_t swept)
     return grid->swept[swept].kind == SWEPT_WORKLOAD;
 }
 
+static bool fail_twice(const struct grid *grid, const struct axis *axis, const struct axis *first,
+                       size_t swept, struct err *err)
+{
+    err_set(err, ERR_CODE_grid, "axis '%.120s' sets '%.120s', which axis '%.120s' of line %d sets",
+            axis->name, swept_name(grid, swept), first->name, first->line);
+    err_hint(err, "give one axis all of its values");
+    return grid_fail_at(grid, axis->line, err);
+}
+
 /* Marks what the axis sets with the axis' number + 1: a setting on two axes would silently take
  * the value of the later one. */
 static bool claim_settings(const struct grid *grid, size_t axis_index, size_t *owners,
@@ -43,11 +52,7 @@ static bool claim_settings(const struct grid *grid, size_t axis_index, size_t *o
             size_t swept = axis->choices[c].sets[s].swept;
             assert(swept < grid->swept_count);
             if (owners[swept] != 0 && owners[swept] != axis_index + 1)
-                return err_set(err, ERR_CODE_grid,
-                               "axis '%.120s' (line %d): '%.120s' is already set "
-                               "by axis '%.120s'",
-                               axis->name, axis->line, swept_name(grid, swept),
-                               grid->axes[owners[swept] - 1].name);
+                return fail_twice(grid, axis, &grid->axes[owners[swept] - 1], swept, err);
             owners[swept] = axis_index + 1;
         }
     }
@@ -60,9 +65,10 @@ static bool check_axes(const struct grid *grid, struct arena *arena, struct err 
     if (owners == NULL)
         return err_memory(err);
     for (size_t i = 0; i < grid->axis_count; i++) {
-        if (grid->axes[i].choice_count == 0)
-            return err_set(err, ERR_CODE_grid, "axis '%.120s' (line %d) has no values",
-                           grid->axes[i].name, grid->axes[i].line);
+        if (grid->axes[i].choice_count == 0) {
+            err_set(err, ERR_CODE_grid, "axis '%.120s' has no values", grid->axes[i].name);
+            return grid_fail_at(grid, grid->axes[i].line, err);
+        }
         if (!claim_settings(grid, i, owners, err))
             return false;
     }
@@ -78,7 +84,8 @@ static bool check_exact(const struct grid *grid, struct err *err)
             if (is_condition(grid, swept)) {
                 err_set(err, ERR_CODE_grid, "exact point %zu sets the workload setting '%.120s'",
                         i + 1, swept_name(grid, swept));
-                return err_hint(err, "vary workload settings in axes.workload");
+                err_hint(err, "vary workload settings in axes.workload");
+                return grid_fail_at(grid, grid->swept[swept].line, err);
             }
         }
     }
@@ -341,142 +348,17 @@ static bool measure_grid(struct builder *builder)
     points += grid->exact_count + (grid->with_baseline ? 1 : 0);
     if (points == 0) {
         err_set(builder->err, ERR_CODE_grid, "there is nothing to measure");
-        return err_hint(builder->err, "sweep a knob, list points or set baseline = true");
+        err_hint(builder->err, "sweep a knob, list points or set baseline = true");
+        return grid_fail_at(grid, 0, builder->err);
     }
     if (points > GRID_LIMIT_CELLS || conditions > GRID_LIMIT_CELLS / points) {
         err_set(builder->err, ERR_CODE_grid, "the grid has more than %d cells", GRID_LIMIT_CELLS);
-        return err_hint(builder->err, "give the axes fewer values");
+        err_hint(builder->err, "give the axes fewer values");
+        return grid_fail_at(grid, 0, builder->err);
     }
     builder->point_capacity = points;
     builder->condition_capacity = conditions;
     return true;
-}
-
-/* --- rules --- */
-
-struct cell {
-    const struct grid *grid;
-    const struct value *baseline_values;
-    const struct value_facts *facts;
-    struct arena *arena;
-    size_t point;
-    size_t condition;
-};
-
-static bool fail_name(const struct cell *cell, const char *name, struct err *err)
-{
-    const struct grid *grid = cell->grid;
-    size_t count = grid->swept_count + 2;
-    const char **names = ARENA_ARRAY(cell->arena, const char *, count);
-    if (names == NULL)
-        return err_memory(err);
-    names[0] = "host.memory";
-    names[1] = "host.cpus";
-    for (size_t i = 0; i < grid->swept_count; i++)
-        names[i + 2] = swept_name(grid, i);
-    const char *nearest = text_nearest(name, names, count);
-    err_set(err, ERR_CODE_rule, "'%.120s' is not swept", name);
-    if (nearest != NULL)
-        return err_hint(err, "did you mean '%.120s'?", nearest);
-    return err_hint(err, "rules know what is swept, host.memory and host.cpus; quote texts");
-}
-
-static bool lookup_fact(const struct cell *cell, const char *name, struct rule_value *out)
-{
-    bool memory = text_equal_nocase(name, "host.memory");
-    if (!memory && !text_equal_nocase(name, "host.cpus"))
-        return false;
-    int64_t fact = cell->facts == NULL ? 0
-                   : memory            ? cell->facts->host_memory_bytes
-                                       : cell->facts->host_cpu_count;
-    *out =
-        (struct rule_value){.kind = fact > 0 ? RULE_NUMBER : RULE_UNKNOWN, .number = (double)fact};
-    return true;
-}
-
-/* An enum such as "0|1|2" is text to the server and a number to everybody else. */
-static struct rule_value text_value(const struct knob *knob, const char *text)
-{
-    int64_t number = 0;
-    struct err ignored;
-    if (knob->type == KNOB_ENUM && units_parse_int(text, &number, &ignored))
-        return (struct rule_value){.kind = RULE_NUMBER, .number = (double)number};
-    return (struct rule_value){.kind = RULE_TEXT, .text = text};
-}
-
-static struct rule_value as_rule_value(const struct knob *knob, const struct value *value)
-{
-    double number = 0;
-    if (value->kind == VALUE_TEXT)
-        return text_value(knob, value->text);
-    if (!value_number(value, &number))
-        return (struct rule_value){.kind = RULE_UNKNOWN};
-    if (knob->type == KNOB_BOOL)
-        return (struct rule_value){.kind = RULE_BOOL, .truth = number != 0};
-    return (struct rule_value){.kind = RULE_NUMBER, .number = number};
-}
-
-static const struct value *cell_value(const struct cell *cell, size_t swept)
-{
-    const struct value *value = grid_value(cell->grid, cell->point, cell->condition, swept);
-    return value->kind == VALUE_BASELINE ? &cell->baseline_values[swept] : value;
-}
-
-static bool lookup_name(void *context, const char *name, struct rule_value *out, struct err *err)
-{
-    const struct cell *cell = context;
-    size_t swept = grid_swept_find(cell->grid, name);
-    if (swept == SIZE_MAX)
-        return lookup_fact(cell, name, out) || fail_name(cell, name, err);
-    *out = as_rule_value(cell->grid->swept[swept].knob, cell_value(cell, swept));
-    return true;
-}
-
-static bool visit_name(void *context, const char *name, struct err *err)
-{
-    struct rule_value ignored;
-    return lookup_name(context, name, &ignored, err);
-}
-
-/* A name that short-circuit evaluation would skip must not surface in the middle of a grid. */
-static bool check_rules(struct cell *cell, struct err *err)
-{
-    for (size_t i = 0; i < cell->grid->rule_count; i++) {
-        if (!rule_names(cell->grid->rules[i], visit_name, cell, err))
-            return false;
-    }
-    return true;
-}
-
-/* The rule that forbids the cell, or rule_count where none is known to. */
-static bool find_forbidding(struct cell *cell, size_t *out, struct err *err)
-{
-    const struct grid *grid = cell->grid;
-    for (*out = 0; *out < grid->rule_count; (*out)++) {
-        int truth = -1;
-        if (!rule_truth(grid->rules[*out], lookup_name, cell, &truth, err))
-            return false;
-        if (truth == 0)
-            return true;
-    }
-    return true;
-}
-
-/* For the memory guard. */
-static double memory_bytes(const struct cell *cell)
-{
-    const struct grid *grid = cell->grid;
-    double sum = 0;
-    for (size_t i = 0; i < grid->swept_count; i++) {
-        const struct swept *swept = &grid->swept[i];
-        double number = 0;
-        if (swept->kind != SWEPT_KNOB || swept->knob->memory != KNOB_MEMORY_ONCE)
-            continue;
-        /* A special such as -1, "the server decides", is no size. */
-        if (value_number(cell_value(cell, i), &number) && number > 0)
-            sum += number;
-    }
-    return sum;
 }
 
 /* --- pruning --- */
@@ -504,9 +386,9 @@ static bool judge_cell(struct builder *builder, struct cell *cell, double guard_
     struct grid *grid = builder->grid;
     size_t rule = grid->rule_count;
     if (!grid->points[cell->point].baseline) {
-        if (!find_forbidding(cell, &rule, builder->err))
+        if (!cell_forbidding(cell, &rule, builder->err))
             return false;
-        if (rule == grid->rule_count && guard_bytes > 0 && memory_bytes(cell) > guard_bytes)
+        if (rule == grid->rule_count && guard_bytes > 0 && cell_memory_bytes(cell) > guard_bytes)
             rule = SIZE_MAX;
     }
     if (rule != grid->rule_count)
@@ -546,10 +428,13 @@ static bool check_left(const struct grid *grid, struct err *err)
     for (size_t i = 0; i < grid->pruned_count; i++)
         count += grid->pruned[i].rule == rule ? 1 : 0;
     err_set(err, ERR_CODE_grid, "every point is pruned");
-    if (rule == SIZE_MAX)
-        return err_hint(err, "the memory guard alone prunes %zu of %zu cells", count, others);
-    return err_hint(err, "rule '%.200s' alone prunes %zu of %zu cells",
-                    rule_text(grid->rules[rule]), count, others);
+    if (rule == SIZE_MAX) {
+        err_hint(err, "the memory guard alone prunes %zu of %zu cells", count, others);
+        return grid_fail_at(grid, 0, err);
+    }
+    err_hint(err, "rule '%.200s' alone prunes %zu of %zu cells", rule_text(grid->rules[rule]),
+             count, others);
+    return grid_fail_rule(grid, rule, err);
 }
 
 bool grid_build(struct grid *grid, const struct value *baseline_values,
@@ -565,7 +450,7 @@ bool grid_build(struct grid *grid, const struct value *baseline_values,
     grid->pruned = NULL;
     grid->pruned_count = 0;
     return check_axes(grid, arena, err) && check_exact(grid, err) && measure_grid(&builder) &&
-           build_conditions(&builder) && build_points(&builder) && check_rules(&cell, err) &&
+           build_conditions(&builder) && build_points(&builder) && cell_check_rules(&cell, err) &&
            prune(&builder, &cell, (double)guard_bytes) && check_left(grid, err);
 }
 

@@ -65,6 +65,8 @@ struct grid {
     struct rule **rules;
     size_t rule_count;
     bool with_baseline;
+    const char *file; /* that it was read from, for errors; NULL: none */
+    int *rule_lines;  /* [rule_count] in that file */
 
     /* filled by grid_build */
     struct point *points; /* the baseline first, if asked; then the product in axis order with the

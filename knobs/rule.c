@@ -28,7 +28,8 @@ struct parser {
 
 bool rule_fail_at(struct err *err, const struct rule *rule, int column, const char *what)
 {
-    return err_set(err, ERR_CODE_rule, "column %d of rule '%.200s': %s", column, rule->text, what);
+    err_set(err, ERR_CODE_rule, "column %d of rule '%.200s': %s", column, rule->text, what);
+    return err_hint(err, "a rule is like \"work_mem * clients <= 0.25 * host.memory\"");
 }
 
 static bool fail_token(struct parser *parser, const char *what)
@@ -122,8 +123,10 @@ static bool read_number(struct parser *parser, struct bytes digits, struct bytes
                                    : units_parse_real(copy, &parser->number, &inner);
     if (!read)
         return fail_token(parser, inner.text);
-    if (unit != UNIT_NONE)
+    if (unit != UNIT_NONE) {
         parser->number = (double)whole;
+        parser->rule->has_unit = true;
+    }
     return true;
 }
 
@@ -142,6 +145,7 @@ static bool lex_number(struct parser *parser)
         suffix.size = 0;
         bool read = read_number(parser, digits, suffix);
         parser->number /= 100;
+        parser->rule->has_unit = true;
         return read;
     }
     if (suffix.size == 1 && *word == 'm') {
@@ -426,6 +430,11 @@ bool rule_parse(const char *text, struct arena *arena, struct rule **out, struct
 const char *rule_text(const struct rule *rule)
 {
     return rule->text;
+}
+
+bool rule_has_unit(const struct rule *rule)
+{
+    return rule->has_unit;
 }
 
 bool rule_names(const struct rule *rule,

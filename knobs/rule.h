@@ -44,6 +44,8 @@ typedef bool (*rule_lookup)(void *context, const char *name, struct rule_value *
 /* Errors: rule, with the column in the text. */
 bool rule_parse(const char *text, struct arena *arena, struct rule **out, struct err *err) MUST_USE;
 const char *rule_text(const struct rule *rule);
+/* Whether a number in it was written with a unit or a %. */
+bool rule_has_unit(const struct rule *rule);
 /* Calls `visit` once per name in the rule, so that unknown names are found before the night. */
 bool rule_names(const struct rule *rule,
                 bool (*visit)(void *context, const char *name, struct err *err), void *context,

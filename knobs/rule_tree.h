@@ -50,6 +50,7 @@ struct rule {
     const char *text;
     const struct node *root;
     struct name *names; /* in order of appearance, each once */
+    bool has_unit;
 };
 
 /* "column N of rule '…': what". Returns false. */

@@ -358,8 +358,14 @@ static bool fail_range(const struct knob *knob, const char *text, struct arena *
     else
         err_set(err, ERR_CODE_knob_value, "%s: %.80s is outside %s .. %s", knob->name, text,
                 bound_text(knob, knob->min, arena), bound_text(knob, knob->max, arena));
+    bool has_unit = knob->bare > 0 && (knob->unit == UNIT_BYTES || knob->unit == UNIT_US);
+    size_t size = strlen(text);
     if (knob->specials[0] != '\0')
         err_hint(err, "special values: %.280s", knob->specials);
+    else if (has_unit && size > 0 && text[size - 1] >= '0' && text[size - 1] <= '9')
+        err_hint(err, "a number without a unit counts in %lld %s: write one, such as \"64%s\"",
+                 (long long)knob->bare, knob->unit == UNIT_BYTES ? "bytes" : "us",
+                 knob->unit == UNIT_BYTES ? "MB" : "ms");
     return false;
 }
 

@@ -50,6 +50,14 @@ static void add_pruned(const struct plan *plan, bool all, struct arena *arena, s
     }
 }
 
+/* As exact as a guess may look: whole seconds, from ten minutes on whole minutes. */
+static const char *about(int64_t time_ms, struct arena *arena)
+{
+    int64_t step_ms = time_ms < 600000 ? 1000 : 60000;
+    int64_t rounded_ms = (time_ms + step_ms - 1) / step_ms * step_ms;
+    return units_format_duration(arena, rounded_ms * 1000);
+}
+
 static void add_cost(const struct plan *plan, struct arena *arena, struct text *out)
 {
     const struct sweep *sweep = &plan->sweep;
@@ -57,7 +65,7 @@ static void add_cost(const struct plan *plan, struct arena *arena, struct text *
     int64_t trials = strategy_remaining(&sweep->strategy, &plan->grid, &empty);
     int64_t trial_ms = sweep->workload.warm_up_ms + sweep->workload.measure_ms +
                        sweep->between.settle_ms + RESTART_GUESS_MS;
-    const char *length = units_format_duration(arena, trials * trial_ms * 1000);
+    const char *length = about(trials * trial_ms, arena);
     text_addf(out, "trials:     %lld, the baseline's among them; restarts: %lld\n",
               (long long)trials,
               (long long)(strcmp(sweep->between.restart, "always") == 0 ? trials : 0));

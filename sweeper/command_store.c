@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "knobs/catalogue.h"
+#include "knobs/rule.h"
 #include "store/rank.h"
 #include "store/views.h"
 #include "sweeper/base/log.h"
@@ -78,6 +79,24 @@ int command_status(const struct cli *cli)
     return with_store(cli, status_text);
 }
 
+/* Metrics have no units to convert from: "p99_ms < 5ms" would mean 5000. */
+static bool check_under(const char *under, struct arena *arena, struct err *err)
+{
+    struct rule *rule = NULL;
+    if (under == NULL || under[0] == '\0') {
+        return true;
+    }
+    if (!rule_parse(under, arena, &rule, err)) {
+        return err_while(err, "reading --under");
+    }
+    if (rule_has_unit(rule)) {
+        err_set(err, ERR_CODE_usage, "a number in --under has a unit");
+        return err_hint(err, "metrics are plain numbers in the unit that their name tells: "
+                             "--under 'p99_ms < 50'");
+    }
+    return true;
+}
+
 static bool rank_text(const struct cli *cli, struct store *store, struct arena *arena,
                       struct text *out, struct err *err)
 {
@@ -92,7 +111,8 @@ static bool rank_text(const struct cli *cli, struct store *store, struct arena *
                                    .durability = cli_text(cli, "--durability"),
                                    .across = cli_text(cli, "--across"),
                                    .top = top > 0 ? (size_t)top : 0};
-    return rank_compute(store, &options, arena, &table, err) &&
+    return check_under(options.under, arena, err) &&
+           rank_compute(store, &options, arena, &table, err) &&
            rank_format(&table, cli_text(cli, "--format"), out, err);
 }
 

@@ -25,13 +25,21 @@ enum { FILE_LIMIT_BYTES = 4 << 20 };
 /* ---- errors with their place ---- */
 
 /* A path too long for the record loses its beginning, never the line. */
+enum { PATH_KEPT = 72 };
+
 bool reader_at(const struct reader *reader, int line)
 {
-    enum { KEPT = 72 };
     size_t size = strlen(reader->path);
-    bool is_long = size > KEPT;
+    bool is_long = size > PATH_KEPT;
     return err_origin(reader->err, "%s%s:%d", is_long ? "..." : "",
-                      reader->path + (is_long ? size - KEPT : 0), line);
+                      reader->path + (is_long ? size - PATH_KEPT : 0), line);
+}
+
+const char *reader_file(const struct reader *reader)
+{
+    size_t size = strlen(reader->path);
+    return size > PATH_KEPT ? arena_printf(reader->arena, "...%s", reader->path + size - PATH_KEPT)
+                            : arena_strdup(reader->arena, reader->path);
 }
 
 bool reader_fail(const struct reader *reader, int line, const char *format, ...)
@@ -230,7 +238,8 @@ static bool slurp(const struct reader *reader, int file, char **out)
     size_t size = 0;
     char *text = NULL;
     if (fstat(file, &stat) != 0 || !S_ISREG(stat.st_mode)) {
-        return err_set(reader->err, ERR_CODE_sweep_file, "%.400s is not a file", reader->path);
+        err_set(reader->err, ERR_CODE_sweep_file, "%.400s is not a file", reader->path);
+        return err_hint(reader->err, "give the path of a sweep file; examples/ has some");
     }
     if (stat.st_size > FILE_LIMIT_BYTES) {
         return err_set(reader->err, ERR_CODE_sweep_file, "%.400s is larger than %d bytes",

@@ -396,7 +396,8 @@ static bool add_rules(struct builder *builder)
     const struct reader *reader = &builder->reader;
     struct grid *grid = builder->grid;
     grid->rules = ARENA_ARRAY(reader->arena, struct rule *, sweep->rule_count);
-    if (grid->rules == NULL) {
+    grid->rule_lines = ARENA_ARRAY(reader->arena, int, sweep->rule_count);
+    if (grid->rules == NULL || grid->rule_lines == NULL) {
         return err_memory(reader->err);
     }
     for (size_t i = 0; i < sweep->rule_count; i++) {
@@ -404,7 +405,7 @@ static bool add_rules(struct builder *builder)
             !rule_names(grid->rules[i], check_name, builder, reader->err)) {
             return reader_at(reader, sweep->rules[i].line);
         }
-        grid->rule_count++;
+        grid->rule_lines[grid->rule_count++] = sweep->rules[i].line;
     }
     return true;
 }
@@ -453,9 +454,11 @@ bool sweepfile_grid(const struct sweep *sweep, const struct sweep_knob_row *rows
                               .row_count = row_count,
                               .facts = facts,
                               .grid = out};
+    out->file = reader_file(&builder.reader);
     out->swept = ARENA_ARRAY(arena, struct swept, count_settings(sweep));
     out->axes = ARENA_ARRAY(arena, struct axis, sweep->axis_count);
     out->exact = ARENA_ARRAY(arena, struct axis_choice, sweep->exact_count);
-    return out->swept != NULL && out->axes != NULL && out->exact != NULL ? add_all(&builder)
-                                                                         : err_memory(err);
+    return out->file != NULL && out->swept != NULL && out->axes != NULL && out->exact != NULL
+               ? add_all(&builder)
+               : err_memory(err);
 }

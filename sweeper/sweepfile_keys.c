@@ -249,7 +249,9 @@ static bool fail_unknown(const struct reader *reader, const char *section, const
                                      "that only you can read in password_file");
     }
     reader_fail(reader, node->line, "unknown key %.120s", node->where);
-    return reader_suggest(reader, key_nearest(section, node->name));
+    const char *near = key_nearest(section, node->name);
+    return near != NULL ? reader_suggest(reader, near)
+                        : err_hint(reader->err, "dbsweep help --man lists the keys");
 }
 
 bool check_keys(const struct reader *reader, const char *section, const struct node *group)

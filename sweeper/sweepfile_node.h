@@ -34,6 +34,8 @@ struct reader {
 /* Errors at FILE:LINE; false. reader_at names the place of one that was already written. */
 bool reader_fail(const struct reader *reader, int line, const char *format, ...) PRINTF_LIKE(3, 4);
 bool reader_at(const struct reader *reader, int line);
+/* The file as its errors name it, in the arena; NULL: no room. */
+const char *reader_file(const struct reader *reader);
 /* "did you mean ...?", unless near is NULL; false. */
 bool reader_suggest(const struct reader *reader, const char *near);
 

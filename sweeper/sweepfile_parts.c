@@ -37,6 +37,19 @@ static bool fail_name(const struct reader *reader, int line, const char *what, c
 
 /* ---- the sweep itself ---- */
 
+/* A file's name may have 255 bytes, and the store's gets endings. */
+enum { NAME_LIMIT_BYTES = 200 };
+
+static bool is_file_name(const char *name)
+{
+    for (const char *at = name; *at != '\0'; at++) {
+        if (*at == '/' || iscntrl((unsigned char)*at)) {
+            return false;
+        }
+    }
+    return name[0] != '\0' && strlen(name) <= NAME_LIMIT_BYTES;
+}
+
 static bool set_names(const struct reader *reader, const struct node *root)
 {
     struct sweep *sweep = reader->sweep;
@@ -50,9 +63,13 @@ static bool set_names(const struct reader *reader, const struct node *root)
     if (sweep->name == NULL) {
         return err_memory(reader->err);
     }
-    if (sweep->name[0] == '\0' || strpbrk(sweep->name, "/\n\t") != NULL) {
-        return reader_fail(reader, line_of(root, "name"), "a sweep cannot be named \"%.60s\"",
-                           sweep->name);
+    if (!is_file_name(sweep->name)) {
+        reader_fail(reader, line_of(root, "name"), "a sweep cannot be named \"%.60s\"",
+                    sweep->name);
+        return err_hint(reader->err,
+                        "its store is named after it: up to %d bytes, without / and "
+                        "control characters",
+                        NAME_LIMIT_BYTES);
     }
     if (sweep->store_path == NULL) {
         sweep->store_path = arena_printf(reader->arena, "%s/%s.db", reader->folder, sweep->name);
@@ -213,6 +230,14 @@ static bool check_regex(const struct reader *reader, const struct node *node, si
     return true;
 }
 
+static bool is_metric_name(const char *name)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return name[0] != '\0' && strchr(letters, name[0]) != NULL && strlen(name) <= 60 &&
+           name[strspn(name, "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] ==
+               '\0';
+}
+
 static bool read_metric(const struct reader *reader, const struct node *group,
                         struct load_metric_spec *out)
 {
@@ -230,6 +255,11 @@ static bool read_metric(const struct reader *reader, const struct node *group,
     if (!node_is_text(reader, name) || !node_is_text(reader, regex) ||
         !node_is_text(reader, better) || !check_regex(reader, regex, 1)) {
         return false;
+    }
+    if (!is_metric_name(name->text)) {
+        reader_fail(reader, name->line, "a metric cannot be named \"%.60s\"", name->text);
+        return err_hint(reader->err, "rank.by and rank.under name it: letters, digits and _, a "
+                                     "letter first");
     }
     if (strcmp(better->text, "higher") != 0 && strcmp(better->text, "lower") != 0) {
         return reader_fail(reader, better->line, "better is higher or lower, not \"%.60s\"",
@@ -360,15 +390,36 @@ static bool check_metric(void *context, const char *name, struct err *err)
                         : err_hint(err, "it gives throughput_per_s, p99_ms and others");
 }
 
-/* A limit must at least be a rule, over metrics that will be there. */
+/* Any metric: each is a number. */
+static bool some_number(void *context, const char *name, struct rule_value *out, struct err *err)
+{
+    (void)context;
+    (void)name;
+    (void)err;
+    *out = (struct rule_value){.kind = RULE_NUMBER, .number = 1.0625};
+    return true;
+}
+
+/* A limit must be a truth over metrics that will be there, found out before the night. */
 static bool check_under(const struct reader *reader, const struct node *rank)
 {
     struct metric_check check = {.reader = reader, .line = line_of(rank, "under")};
     struct rule *rule = NULL;
-    return reader->sweep->rank.under[0] == '\0' ||
-           (rule_parse(reader->sweep->rank.under, reader->arena, &rule, reader->err) &&
-            rule_names(rule, check_metric, &check, reader->err)) ||
-           reader_at(reader, check.line);
+    int truth = -1;
+    if (reader->sweep->rank.under[0] == '\0') {
+        return true;
+    }
+    if (!rule_parse(reader->sweep->rank.under, reader->arena, &rule, reader->err) ||
+        !rule_names(rule, check_metric, &check, reader->err) ||
+        !rule_truth(rule, some_number, NULL, &truth, reader->err)) {
+        return reader_at(reader, check.line);
+    }
+    if (rule_has_unit(rule)) {
+        reader_fail(reader, check.line, "a number in rank.under has a unit");
+        return err_hint(reader->err, "metrics are plain numbers in the unit that their name tells: "
+                                     "p99_ms < 50");
+    }
+    return true;
 }
 
 /* By what its user thought of first; a command that is only timed has nothing else. */
@@ -413,6 +464,16 @@ static bool read_rank(const struct reader *reader, const struct node *root)
     return check_metric(&check, sweep->rank.by, reader->err) && check_under(reader, rank);
 }
 
+static bool check_guard_name(void *context, const char *name, struct err *err)
+{
+    (void)context;
+    if (text_equal_nocase(name, "host.memory") || text_equal_nocase(name, "host.cpus")) {
+        return true;
+    }
+    err_set(err, ERR_CODE_sweep_file, "\"%.60s\" has no meaning in guard.memory", name);
+    return err_hint(err, "a size, a share such as \"0.9 * host.memory\", or \"off\"");
+}
+
 static bool read_guard(const struct reader *reader, const struct node *root)
 {
     struct guard_spec *spec = &reader->sweep->guard;
@@ -426,7 +487,8 @@ static bool read_guard(const struct reader *reader, const struct node *root)
         spec->memory = "off";
         return true;
     }
-    return rule_parse(spec->memory, reader->arena, &rule, reader->err) ||
+    return (rule_parse(spec->memory, reader->arena, &rule, reader->err) &&
+            rule_names(rule, check_guard_name, NULL, reader->err)) ||
            reader_at(reader, line_of(guard, "memory"));
 }
 

@@ -86,7 +86,7 @@ static struct value parsed(const struct knob *knob, const char *text)
 
 static void begin(struct plan *plan)
 {
-    *plan = (struct plan){.grid.with_baseline = true};
+    *plan = (struct plan){.grid = {.with_baseline = true, .file = "n.cfg"}};
     plan->grid.swept = plan->swept;
     plan->grid.axes = plan->axes;
     plan->grid.exact = plan->exact;

@@ -180,7 +180,8 @@ static void test_grid_errors(void **state)
     begin(&plan);
     add_axis(&plan, SWEPT_KNOB, &workers, "");
     struct err err = refused(&plan, ERR_CODE_grid);
-    assert_non_null(strstr(err.text, "'workers' (line 7)"));
+    assert_non_null(strstr(err.text, "'workers' has no values"));
+    assert_string_equal(err.origin, "n.cfg:7");
 
     begin(&plan);
     add_axis(&plan, SWEPT_KNOB, &workers, "1|2");
@@ -189,6 +190,7 @@ static void test_grid_errors(void **state)
     plan.grid.axis_count = 2;
     err = refused(&plan, ERR_CODE_grid);
     assert_non_null(strstr(err.text, "again"));
+    assert_string_equal(err.origin, "n.cfg:7");
 
     begin(&plan);
     add_axis(&plan, SWEPT_WORKLOAD, &clients, "8");

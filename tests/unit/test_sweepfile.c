@@ -319,10 +319,10 @@ static void rank_keys(void **state)
 {
     (void)state;
     parse_top(
-        "rank = { by = \"p99_ms\"; under = \"error_pct < 1 and max_ms < 2s\"; repeats = 5;\n"
+        "rank = { by = \"p99_ms\"; under = \"error_pct < 1 and max_ms < 2000\"; repeats = 5;\n"
         "confidence = 0.9; across = \"geomean\"; durability = \"any\"; better = \"higher\"; };");
     assert_string_equal(sweep.rank.by, "p99_ms");
-    assert_string_equal(sweep.rank.under, "error_pct < 1 and max_ms < 2s");
+    assert_string_equal(sweep.rank.under, "error_pct < 1 and max_ms < 2000");
     assert_int_equal(sweep.strategy.repeats, 5);
     assert_true(sweep.rank.confidence == 0.9);
     assert_string_equal(sweep.rank.across, "geomean");

@@ -408,11 +408,27 @@ static void values_that_do_not_fit(void **state)
            "n.cfg:3: JIT is set twice");
 }
 
+#define LIKE_A_RULE "; a rule is like \"work_mem * clients <= 0.25 * host.memory\""
+
 static void mistakes_in_rules(void **state)
 {
     (void)state;
     refuse("axes = { knobs = { jit = 1; }; };\nrules = [ \"jit\",\n\"jit = \" ];",
-           "n.cfg:4: column 7 of rule 'jit = ': a name, a number or a quoted text is missing");
+           "n.cfg:4: column 7 of rule 'jit = ': a name, a number or a quoted text is "
+           "missing" LIKE_A_RULE);
+    /* What only a value shows. */
+    refuse("axes = { knobs = { work_mem = \"4MB\"; }; };\nrules = [ \"true\",\n\"work_mem\" ];",
+           "n.cfg:4: column 1 of rule 'work_mem': this is neither true nor false" LIKE_A_RULE);
+    refuse("axes = { knobs = { work_mem = \"4MB\"; }; };\nrules = [\n\"work_mem / 0 < 1\" ];",
+           "n.cfg:4: column 10 of rule 'work_mem / 0 < 1': division by zero" LIKE_A_RULE);
+    refuse("axes = { knobs = { work_mem = \"4MB\"; }; };\nrules = [\n\"work_mem < 1kB\" ];",
+           "n.cfg:4: every point is pruned; rule 'work_mem < 1kB' alone prunes 1 of 1 cells");
+    refuse("axes = { knobs = { jit = 1;\nJIT = 0; }; };",
+           "n.cfg:3: axis 'jit' sets 'jit', which axis 'jit' of line 2 sets; give one axis all of "
+           "its values");
+    refuse("axes = { knobs = { work_mem = 4; }; };",
+           "n.cfg:2: work_mem: 4 is outside 64K .. 2147483647K; a number without a unit counts in "
+           "1024 bytes: write one, such as \"64MB\"");
     refuse("axes = { knobs = { jit = 1; }; };\nrules = [\n\"jti = 1\" ];",
            "n.cfg:4: \"jti\" is not swept: the rule cannot know it; did you mean \"jit\"?");
     refuse(

@@ -152,18 +152,23 @@ static void grammatical_mistakes(void **state)
 
 /* ---- keys ---- */
 
+#define LIKE_A_FILE                                                                                \
+    "; its store is named after it: up to 200 bytes, without / and control characters"
+
 static void mistakes_at_top_level(void **state)
 {
     (void)state;
     static const struct mistake mistakes[] = {
         {"nmae = \"x\";", "n.cfg:4: unknown key nmae; did you mean \"name\"?"},
-        {"something_else = 1;", "n.cfg:4: unknown key something_else"},
+        {"something_else = 1;",
+         "n.cfg:4: unknown key something_else; dbsweep help --man lists the keys"},
         {"monitor = { interval = \"1s\"; };",
          "n.cfg:4: monitor is not available in this version; leave it out; README.md lists what "
          "is not done yet"},
         {"name = [ \"x\" ];", "n.cfg:4: name takes a single value, not a list"},
-        {"name = \"\";", "n.cfg:4: a sweep cannot be named \"\""},
-        {"\n\nname = \"a/b\";", "n.cfg:6: a sweep cannot be named \"a/b\""},
+        {"name = \"\";", "n.cfg:4: a sweep cannot be named \"\"" LIKE_A_FILE},
+        {"\n\nname = \"a/b\";", "n.cfg:6: a sweep cannot be named \"a/b\"" LIKE_A_FILE},
+        {"name = \"a\033[2J\";", "n.cfg:4: a sweep cannot be named \"a\033[2J\"" LIKE_A_FILE},
         {"store = \"\";", "n.cfg:4: store is an empty path"},
         {"baseline = \"perhaps\";", "n.cfg:4: baseline is true or false, not \"perhaps\""},
         {"notify = \"cat >> x\";",
@@ -344,6 +349,8 @@ static void mistakes_in_the_workload(void **state)
     ASSERT_MISTAKES(TARGET, "", mistakes);
 }
 
+#define LIKE_A_METRIC "; rank.by and rank.under name it: letters, digits and _, a letter first"
+
 static void mistakes_in_a_command(void **state)
 {
     (void)state;
@@ -355,6 +362,12 @@ static void mistakes_in_a_command(void **state)
         {"metrics = ( { name = \"x\"; } );",
          "n.cfg:4: a metric has a name, a regex and a better; { name = \"tps\"; regex = \"tps = "
          "([0-9.]+)\"; better = \"higher\"; }"},
+        {"metrics = ( {\nname = \"\"; regex = \"(1)\"; better = \"lower\"; } );",
+         "n.cfg:5: a metric cannot be named \"\"" LIKE_A_METRIC},
+        {"metrics = ( {\nname = \"a b\"; regex = \"(1)\"; better = \"lower\"; } );",
+         "n.cfg:5: a metric cannot be named \"a b\"" LIKE_A_METRIC},
+        {"metrics = ( {\nname = 5; regex = \"(1)\"; better = \"lower\"; } );",
+         "n.cfg:5: a metric cannot be named \"5\"" LIKE_A_METRIC},
         {"metrics = ( { name = \"x\"; regx = \"(1)\"; } );",
          "n.cfg:4: unknown key workload.metrics.regx; did you mean \"regex\"?"},
         {"metrics = ( { name = [ \"x\" ]; regex = \"(1)\"; better = \"lower\"; } );",
@@ -377,6 +390,11 @@ static void mistakes_in_a_command(void **state)
     ASSERT_MISTAKES(TARGET "workload = { kind = \"command\"; command = [ \"x\" ];\n", "};",
                     mistakes);
 }
+
+#define LIKE_A_RULE "; a rule is like \"work_mem * clients <= 0.25 * host.memory\""
+#define HAS_UNIT                                                                                   \
+    "a number in rank.under has a unit; metrics are plain numbers in the unit that their name "    \
+    "tells: p99_ms < 50"
 
 static void mistakes_in_strategy_rank_and_guard(void **state)
 {
@@ -402,11 +420,21 @@ static void mistakes_in_strategy_rank_and_guard(void **state)
         {"rank = { confidence = 95; };",
          "n.cfg:4: confidence = 95 is out of its range 0.5..0.9999"},
         {"rank = {\nunder = \"p99_ms <\"; };",
-         "n.cfg:5: column 9 of rule 'p99_ms <': a name, a number or a quoted text is missing"},
+         "n.cfg:5: column 9 of rule 'p99_ms <': a name, a number or a quoted text is "
+         "missing" LIKE_A_RULE},
+        {"rank = {\nunder = \"p99_ms\"; };",
+         "n.cfg:5: column 1 of rule 'p99_ms': this is neither true nor false" LIKE_A_RULE},
+        {"rank = {\nunder = \"p99_ms < 'x'\"; };",
+         "n.cfg:5: column 8 of rule 'p99_ms < 'x'': a text is compared with a number" LIKE_A_RULE},
+        {"rank = {\nunder = \"p99_ms < 50ms\"; };", "n.cfg:5: " HAS_UNIT},
+        {"rank = {\nunder = \"error_pct < 1%\"; };", "n.cfg:5: " HAS_UNIT},
         {"rank = {\nunder = \"p98_ms < 5\"; };",
          "n.cfg:5: the workload oltp gives no metric p98_ms; did you mean \"p95_ms\"?"},
         {"guard = { memory = \"lots of\"; };",
-         "n.cfg:4: column 6 of rule 'lots of': the rule should end here"},
+         "n.cfg:4: column 6 of rule 'lots of': the rule should end here" LIKE_A_RULE},
+        {"guard = {\nmemory = \"much\"; };",
+         "n.cfg:5: \"much\" has no meaning in guard.memory; a size, a share such as "
+         "\"0.9 * host.memory\", or \"off\""},
         {"guard = { restore = \"on\"; };",
          "n.cfg:4: guard.restore is not available in this version; leave it out; README.md lists "
          "what is not done yet"},
