@@ -211,5 +211,6 @@ bool pg_overrides(struct server *server, const struct setting *settings, size_t 
     return pg_read_back(server, settings, setting_count, deadline, &scratch, readings, err) &&
            pg_control_open(server, deadline, &session, err) &&
            judge_role(session, deadline, &scratch, err) &&
-           read_lines(&collector, session, deadline, err) && judge(&collector, readings, err);
+           read_lines(&collector, session, deadline, err) && judge(&collector, readings, err) &&
+           pg_pending_refuse(session, settings, readings, setting_count, deadline, &scratch, err);
 }

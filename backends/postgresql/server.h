@@ -68,6 +68,13 @@ bool pg_read_back(struct server *server, const struct setting *settings, size_t 
 bool pg_overrides(struct server *server, const struct setting *settings, size_t setting_count,
                   int64_t deadline, struct err *err);
 
+/* ---- pending.c ---- */
+/* Whether the server runs on its files as they are; `readings` are the settings' values now. Where
+ * the load user may not see the files, it is taken on trust. Errors: foreign_edit. */
+bool pg_pending_refuse(struct session *session, const struct setting *settings,
+                       const struct reading *readings, size_t count, int64_t deadline,
+                       struct arena *arena, struct err *err) MUST_USE;
+
 /* ---- probe.c ---- */
 bool pg_probe(struct server *server, const struct knob *const *knobs, size_t knob_count,
               int64_t deadline, struct arena *arena, const struct knob **out_knobs,

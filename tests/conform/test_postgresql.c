@@ -133,6 +133,7 @@ static void names_later_includes(void **state)
     const char *data = subject->server.facts.data_directory;
     subject_says(subject, write_include, data, "");
     append(subject, "include 'later.conf'\nfsync = on\n");
+    reload(subject);
     MUST(overrides(subject)); /* ours would be appended behind it */
     append(subject, "work_mem = 5MB\ninclude 'later.conf'\n");
     expect_override(subject, "later.conf:1", "later.conf:1");
@@ -140,6 +141,9 @@ static void names_later_includes(void **state)
     subject_probe(subject);
     assert_int_equal(subject->found[1].source, SOURCE_OTHER_FILE);
     append(subject, "include 'later.conf'\nwork_mem = 5MB\n");
+    MUST_FAIL(overrides(subject), ERR_CODE_foreign_edit); /* not read yet */
+    assert_non_null(strstr(subject->err.text, "work_mem is 6M"));
+    reload(subject);
     MUST(overrides(subject));
     put(subject, subject->config);
     subject_says(subject, "rm \"$1/later.conf\"", data, "");

@@ -91,4 +91,42 @@ is 'each once' "$(store_query "$TMP/idle.db" "SELECT group_concat(n) FROM (SELEC
     FROM trial WHERE status = 'done' AND purpose <> 'baseline' GROUP BY point_id)")" 1,1
 unchanged 'after it' "$config"
 
+# ---- a server that does not run on its file ----
+# refused WHAT LINE PATTERN: with that line at the file's end the server is not touched
+cp -a "$config" "$TMP/config.before"
+started=$(own_psql 'select pg_postmaster_start_time()')
+refused() {
+    printf '%s\n' "$2" >>"$config"
+    cp -a "$config" "$TMP/config.edited"
+    run_status "$1 is refused" 2 "$DBSWEEP" run "$TMP/pending.cfg"
+    like "$1: its line is named" "$ERRORS" "$3"
+    file_same "$1: nothing is written" "$TMP/config.edited" "$config"
+    is "$1: the server was not touched" "$(own_psql 'select pg_postmaster_start_time()')" "$started"
+    cp -a "$TMP/config.before" "$config"
+}
+pg_sweep "$TMP/pending.cfg" 'shared_buffers = [ "32MB" ]; work_mem = [ "1MB" ];'
+refused 'a setting that needs a restart' 'shared_buffers = 96MB' \
+    '*postgresql.conf:*shared_buffers = 96MB*'
+refused 'an unswept one' 'max_connections = 50' '*postgresql.conf:*max_connections = 50*'
+refused 'an unknown setting' 'no_such_setting = 1' '*postgresql.conf:*no_such_setting*'
+refused 'an impossible value' 'max_connections = 99999999' '*postgresql.conf:*99999999*'
+refused 'a broken line' 'this is no setting' '*postgresql.conf:*syntax error*'
+refused 'a swept setting not reloaded' 'work_mem = 9MB' '*work_mem is 4M*postgresql.conf:*9MB*'
+is 'no store was made' "$([ -e "$TMP/pending.db" ] && echo there)" ''
+printf 'work_mem = 4096 # as it is\nenable_seqscan = true\nwal_buffers = -1\n' >>"$config"
+keep "$config"
+run_ok 'another spelling of what is there is no change' "$DBSWEEP" run "$TMP/pending.cfg"
+unchanged 'after it' "$config"
+rm "$TMP/pending.db"
+
+# The command line decides these, whatever the file says.
+# shellcheck disable=SC2086 # words of a command
+( cd / && $DBSWEEP_TEST_PG_STOP && $DBSWEEP_TEST_PG_START -o '-c max_connections=60' ) \
+    >/dev/null 2>&1
+sed -i "s|^  start = .*|  start = ${DBSWEEP_TEST_PG_START_LIST/% ]/, \"-o\", \"-c max_connections=60\" ]};|" \
+    "$TMP/pending.cfg"
+run_ok 'a setting of the command line is no change either' "$DBSWEEP" run "$TMP/pending.cfg"
+is 'it is still there' "$(own_psql 'show max_connections')" 60
+unchanged 'after it' "$config"
+
 plan
