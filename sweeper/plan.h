@@ -30,8 +30,11 @@ bool plan_read(struct plan *plan, const char *path, struct err *err) MUST_USE;
 bool plan_probe(struct plan *plan, bool offline, struct err *err) MUST_USE;
 /* If the store exists and says that the target may be off its baseline, puts it back first. */
 bool plan_recover(struct plan *plan, struct err *err) MUST_USE;
-/* Locks the target, opens or creates the store, keeps or compares the baseline, registers points
- * and begins this call. With `fresh`, a new sweep begins in the store. */
+/* Whether this file and the configuration as found may go on with what the store holds; asked
+ * before the workload's data are touched. Errors: plan_changed. */
+bool plan_compare(struct plan *plan, bool fresh, struct err *err) MUST_USE;
+/* Locks the target, opens or creates the store, keeps the baseline, registers points and begins
+ * this call. With `fresh`, a new sweep begins in the store. After plan_compare. */
 bool plan_begin(struct plan *plan, bool fresh, struct err *err) MUST_USE;
 /* Closes everything; safe after any failure. */
 void plan_close(struct plan *plan);

@@ -199,6 +199,24 @@ static bool compare_baseline(struct plan *plan, int64_t sweep_id, struct err *er
     return true;
 }
 
+bool plan_compare(struct plan *plan, bool fresh, struct err *err)
+{
+    struct store_sweep kept;
+    struct store_sweep now;
+    if (plan->store == NULL || fresh) {
+        return true;
+    }
+    if (!store_sweep_latest(plan->store, &plan->arena, &kept, err)) {
+        bool is_new = err->code == ERR_CODE_not_found;
+        if (is_new) {
+            err_clear(err);
+        }
+        return is_new;
+    }
+    return describe_sweep(plan, &now, err) && compare_plan(plan, &kept, &now, err) &&
+           compare_baseline(plan, kept.sweep_id, err);
+}
+
 static bool begin_or_resume(struct plan *plan, bool fresh, const struct store_sweep *now,
                             struct err *err)
 {
@@ -215,8 +233,7 @@ static bool begin_or_resume(struct plan *plan, bool fresh, const struct store_sw
     update.sweep_id = kept.sweep_id;
     plan->sweep_id = kept.sweep_id;
     plan->is_resumed = true;
-    return compare_plan(plan, &kept, now, err) && compare_baseline(plan, kept.sweep_id, err) &&
-           store_sweep_update(plan->store, &update, err);
+    return store_sweep_update(plan->store, &update, err);
 }
 
 /* ---- points ---- */

@@ -290,6 +290,7 @@ static bool begin_run(struct run *run, struct err *err)
     struct plan *plan = &run->plan;
     return read_limits(run, err) && plan_read(plan, run->options->sweep_file, err) &&
            resolve_reset(run, err) && plan_recover(plan, err) && plan_probe(plan, false, err) &&
+           plan_compare(plan, run->options->fresh, err) &&
            host_open(NULL, CLOCK_NEVER, &run->setup.load_host, err) &&
            target_lock(&plan->target, plan->sweep.store_path, err) && prepare_data(run, err) &&
            plan_begin(plan, run->options->fresh, err);

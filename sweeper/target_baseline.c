@@ -3,6 +3,7 @@
  * owner and hash and every swept knob's effective value are kept in the store and beside the
  * original; from then on a restore is possible from memory, from the store, or by hand.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "sweeper/base/log.h"
@@ -203,6 +204,29 @@ bool target_recall(struct target *target, struct store *store, const struct stor
 
 /* ---- restore ---- */
 
+/* Where the disk is full the copy beside the file gives way to it: the same bytes, and the store
+ * has them too. */
+static bool write_baseline(struct target *target, struct err *err)
+{
+    const char *path = target->server.facts.config_path;
+    const struct host_driver *driver = target->host->driver;
+    struct err full;
+    err_clear(&full);
+    if (host_put(target->host, path, target->baseline_bytes, &target->baseline_file, false,
+                 file_deadline(), err)) {
+        return true;
+    }
+    bool is_full = err->native == ENOSPC || err->native == EDQUOT;
+    if (!is_full || target->copy_path == NULL || target->store == NULL ||
+        !driver->remove(target->host, target->copy_path, file_deadline(), &full)) {
+        return false;
+    }
+    log_err(LOG_WARN, err);
+    err_clear(err);
+    return host_put(target->host, path, target->baseline_bytes, &target->baseline_file, false,
+                    file_deadline(), err);
+}
+
 bool target_put_baseline(struct target *target, struct err *err)
 {
     const char *path = target->server.facts.config_path;
@@ -223,8 +247,7 @@ bool target_put_baseline(struct target *target, struct err *err)
     if (!ok) {
         return false;
     }
-    if (!is_baseline && !host_put(target->host, path, target->baseline_bytes,
-                                  &target->baseline_file, false, file_deadline(), err)) {
+    if (!is_baseline && !write_baseline(target, err)) {
         return false;
     }
     memcpy(target->last_sha256, target->baseline_file.sha256, sizeof target->last_sha256);

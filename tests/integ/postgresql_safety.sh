@@ -129,4 +129,56 @@ run_ok 'a setting of the command line is no change either' "$DBSWEEP" run "$TMP/
 is 'it is still there' "$(own_psql 'show max_connections')" 60
 unchanged 'after it' "$config"
 
+# ---- a sweep file that changed what its trials rest on ----
+cp -a "$TMP/config.before" "$config"
+restart_by_hand
+keep "$config"
+pg_sweep "$TMP/grow.cfg" 'shared_buffers = [ "32MB" ];'
+run_ok 'a sweep' "$DBSWEEP" run "$TMP/grow.cfg"
+sed -i 's/rows = 1000/rows = 500/' "$TMP/grow.cfg"
+run_status 'other data cannot go on with it' 2 "$DBSWEEP" run "$TMP/grow.cfg"
+like 'what changed is told' "$ERRORS" '*rows = 1000*rows = 500*'
+is 'the data were left alone' "$(own_psql 'select count(*) from sbtest1')" 1000
+
+# ---- a full disk under the configuration ----
+mkdir "$TMP/small"
+if mount -t tmpfs -o size=200k tmpfs "$TMP/small" 2>/dev/null; then
+    at_end "umount -l $TMP/small"
+    small=$TMP/small/postgresql.conf
+    {
+        cat "$config"
+        printf "%s_file = '$DBSWEEP_TEST_PG_DATA/pg_%s.conf'\n" hba hba ident ident
+        printf "data_directory = '%s'\n" "$DBSWEEP_TEST_PG_DATA"
+    } >"$small"
+    chown --reference="$config" "$TMP/small" "$small"
+    chmod 640 "$small"
+    keep "$small"
+    pg_sweep "$TMP/full.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+    sed -i "s|^  start = .*|  start = ${DBSWEEP_TEST_PG_START_LIST/% ]/, \"-o\", \"-c config_file=$small\" ]};|" \
+        "$TMP/full.cfg"
+    # shellcheck disable=SC2086 # words of a command
+    ( cd / && $DBSWEEP_TEST_PG_STOP && $DBSWEEP_TEST_PG_START -o "-c config_file=$small" ) \
+        >/dev/null 2>&1
+    "$DBSWEEP" run "$TMP/full.cfg" >"$TMP/full.out" 2>&1 &
+    sweeper=$!
+    for _ in $(seq 1 200); do
+        [ "$(store_query "$TMP/full.db" "SELECT count(*) FROM stage WHERE name = 'measure'" \
+            2>/dev/null || echo 0)" -ge 2 ] && break
+        sleep 0.05
+    done
+    dd if=/dev/zero of="$TMP/small/fill" bs=1k 2>/dev/null
+    wait "$sweeper"
+    is 'the disk was full' "$(grep -c 'No space left on device' "$TMP/full.out" | sed 's/[1-9].*/yes/')" \
+        yes
+    unchanged 'on a full disk' "$small"
+    is 'the server runs on it' "$(server_buffers)" "$buffers"
+    rm "$TMP/small/fill"
+    run_ok 'with room again the sweep goes on' "$DBSWEEP" run "$TMP/full.cfg"
+    unchanged 'after it' "$small"
+    # shellcheck disable=SC2086 # words of a command
+    ( cd / && $DBSWEEP_TEST_PG_STOP ) >/dev/null 2>&1
+else
+    skip 'a full disk under the configuration' 'no tmpfs can be mounted'
+fi
+
 plan
