@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# What commands print of a small sweep: JSON and CSV that parse, logs that parse, an error where
+# the output cannot be written, and where a store or a question is wrong.
+. "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
+cd "$TMP" || exit 1
+
+cat >small.cfg <<'END'
+target = { backend = "sqlite"; connect = "small.sqlite"; };
+axes = { knobs = { cache_size = [ "1M", "4M" ]; }; workload = { rows = [ 100, 200 ]; }; };
+workload = { kind = "oltp"; mix = "read_only"; warm_up = "0s"; measure = "100ms"; };
+rank = { repeats = 1; };
+END
+run_ok 'a small sweep' "$DBSWEEP" --log json run small.cfg
+is 'each line of its log is JSON' "$(jq -ce 'type' <<<"$ERRORS" 2>&1 | sort -u)" '"object"'
+is 'run has no results of its own' "$OUTPUT" ''
+
+for line in 'status small.db' 'rank small.db' 'show small.db 1' 'export small.db' \
+    'knobs sqlite' 'knobs postgresql work_mem'; do
+    read -ra words <<<"$line"
+    run_ok "$line as JSON" "$DBSWEEP" "${words[@]}" --format json
+    is "$line: it parses" "$(jq -e 'type' <<<"$("$DBSWEEP" "${words[@]}" --format json)" |
+        grep -cE '^"(object|array)"$')" 1
+done
+for line in 'status small.db' 'rank small.db' 'export small.db'; do
+    read -ra words <<<"$line"
+    "$DBSWEEP" "${words[@]}" --format csv >out.csv
+    is "$line as CSV: all rows are as wide as the first" "$(python3 -c '
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1], newline="")))
+print(len(rows) > 1 and len({len(row) for row in rows}))' out.csv)" 1
+done
+
+for line in 'status small.db' 'rank small.db' 'rank small.db --format csv' 'show small.db 1' \
+    'export small.db' 'export small.db --format json' 'emit small.db best' \
+    'check --offline small.cfg' 'check small.cfg'; do
+    read -ra words <<<"$line"
+    # shellcheck disable=SC2016 # expanded by the inner shell
+    run_status "$line: a full disk" 2 sh -c '"$@" >/dev/full' sh "$DBSWEEP" "${words[@]}"
+    # shellcheck disable=SC2016
+    run_status "$line: a closed output" 2 sh -c '"$@" >&-' sh "$DBSWEEP" "${words[@]}"
+done
+# shellcheck disable=SC2016
+run_ok 'a reader that goes early' bash -c '"$1" rank small.db | true' bash "$DBSWEEP"
+
+# wrong PATTERN WORD...: exit status 2, no result, and a message that says it
+wrong() {
+    local pattern=$1
+    shift
+    run_status "wrong: ${*:0:60}" 2 "$DBSWEEP" "$@"
+    like "wrong: ${*:0:60}: says it" "$ERRORS" "*$pattern*"
+    is "wrong: ${*:0:60}: no result" "$OUTPUT" ''
+}
+wrong 'p99_ms < 50' rank small.db --under 'p99_ms < 5ms'
+wrong 'reading --under' rank small.db --under 'p99_ms <'
+wrong '"nope"' rank small.db --under 'nope < 1'
+wrong '"nope"' rank small.db --by nope
+wrong '"nope"' rank small.db --where 'nope = 1'
+wrong 'no trial 99' show small.db 99
+wrong 'is not a whole number' show small.db ''
+wrong 'does not fit into 64 bits' show small.db 9223372036854775808
+wrong 'no point 99' emit small.db 99
+wrong '"best"' emit small.db BEST
+wrong 'dbsweep run FILE' status missing.db
+is 'nothing was made by asking' "$(find . -name 'missing*')" ''
+plan
