@@ -70,10 +70,12 @@ static bool split_words(const struct key_row *row, const char *text, struct aren
         text_open(&word, arena);
     }
     if (*at != '\0') {
-        return err_set(err, ERR_CODE_usage, "%s: the quote at '%.40s' is not closed", row->key, at);
+        err_set(err, ERR_CODE_usage, "%s: the quote at '%.40s' is not closed", row->key, at);
+        return err_hint(err, "words are split at blanks, outside of quotes");
     }
     if (count == 0) {
-        return err_set(err, ERR_CODE_usage, "%s is empty", row->key);
+        err_set(err, ERR_CODE_usage, "%s is empty", row->key);
+        return err_hint(err, "give a program and its arguments in one argument: 'sleep 1'");
     }
     *out = words;
     return true;

@@ -3,6 +3,7 @@
 # the output cannot be written, and where a store or a question is wrong.
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 cd "$TMP" || exit 1
+shopt -s extglob
 
 cat >small.cfg <<'END'
 target = { backend = "sqlite"; connect = "small.sqlite"; };
@@ -24,10 +25,8 @@ done
 for line in 'status small.db' 'rank small.db' 'export small.db'; do
     read -ra words <<<"$line"
     "$DBSWEEP" "${words[@]}" --format csv >out.csv
-    is "$line as CSV: all rows are as wide as the first" "$(python3 -c '
-import csv, sys
-rows = list(csv.reader(open(sys.argv[1], newline="")))
-print(len(rows) > 1 and len({len(row) for row in rows}))' out.csv)" 1
+    rows=$(sqlite3 :memory: '.import --csv out.csv t' 'select count(*) from t' 2>&1)
+    like "$line as CSV: every row is as wide as the first" "$rows" '[1-9]*([0-9])'
 done
 
 for line in 'status small.db' 'rank small.db' 'rank small.db --format csv' 'show small.db 1' \
