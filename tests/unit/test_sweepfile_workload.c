@@ -121,8 +121,10 @@ static void workload_set_refuses(void **state)
                    "update_index|update_non_index|insert|delete",
                    "did you mean \"read_only\"?");
     refuse_setting("prepared", "maybe", "prepared is true or false, not \"maybe\"", "");
-    refuse_setting("command", "a 'b", "command: the quote at ''b' is not closed", "");
-    refuse_setting("command", "  ", "command is empty", "");
+    refuse_setting("command", "a 'b", "command: the quote at ''b' is not closed",
+                   "words are split at blanks, outside of quotes");
+    refuse_setting("command", "  ", "command is empty",
+                   "give a program and its arguments in one argument: 'sleep 1'");
 }
 
 static void workload_knobs_agree_with_their_rows(void **state)
