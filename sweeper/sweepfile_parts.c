@@ -50,6 +50,25 @@ static bool is_file_name(const char *name)
     return name[0] != '\0' && strlen(name) <= NAME_LIMIT_BYTES;
 }
 
+/* Results never go over the sweep file, or into what is no file; a store need not exist yet. */
+static bool check_store(const struct reader *reader, int line)
+{
+    struct stat store;
+    struct stat file;
+    const char *path = reader->sweep->store_path;
+    if (stat(path, &store) != 0) {
+        return true;
+    }
+    bool is_itself = stat(reader->path, &file) == 0 && file.st_dev == store.st_dev &&
+                     file.st_ino == store.st_ino;
+    if (S_ISREG(store.st_mode) && !is_itself) {
+        return true;
+    }
+    reader_fail(reader, line, "the store %.200s is %s", path,
+                is_itself ? "the sweep file itself" : "not a file");
+    return err_hint(reader->err, "name another: store = \"results.db\"");
+}
+
 static bool set_names(const struct reader *reader, const struct node *root)
 {
     struct sweep *sweep = reader->sweep;
@@ -74,7 +93,8 @@ static bool set_names(const struct reader *reader, const struct node *root)
     if (sweep->store_path == NULL) {
         sweep->store_path = arena_printf(reader->arena, "%s/%s.db", reader->folder, sweep->name);
     }
-    return sweep->store_path != NULL || err_memory(reader->err);
+    return sweep->store_path != NULL ? check_store(reader, line_of(root, "store"))
+                                     : err_memory(reader->err);
 }
 
 static bool read_labels(const struct reader *reader, const struct node *group)

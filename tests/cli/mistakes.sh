@@ -34,6 +34,9 @@ mistake() {
 file
 run_ok 'without a mistake' "$DBSWEEP" check --offline mistake.cfg
 is 'a check makes nothing' "$(ls)" mistake.cfg
+mistake 1 'store = "mistake.cfg";' 'the sweep file itself'
+mistake 1 'store = ".";' 'name another'
+mistake 1 'store = "/dev/null";' 'name another'
 mistake 3 'axes = { knobs = { cach_size = [ 1 ]; }; };' 'did you mean "cache_size"'
 mistake 3 'axes = { knobs = { cache_size = [ "1Q" ]; }; };' 'units are B, K, M, G, T'
 mistake 3 'axes = { knobs = { page_size = [ 4294967296 ]; }; };' '512'
