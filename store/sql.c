@@ -21,14 +21,30 @@ const char *sql_text_of(enum sql_id id)
     return texts[id];
 }
 
+/* What the system said to SQLite: it tells of it only in passing, or for the file asked for. */
+static int system_errno(struct store *store)
+{
+    int code = sqlite3_system_errno(store->database);
+    sqlite3_file *log = NULL;
+    if (code == 0) {
+        sqlite3_file_control(store->database, "main", SQLITE_FCNTL_LAST_ERRNO, &code);
+    }
+    if (code == 0 &&
+        sqlite3_file_control(store->database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) ==
+            SQLITE_OK &&
+        log != NULL && log->pMethods != NULL) {
+        log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &code);
+    }
+    return code;
+}
+
 bool sql_err(struct store *store, const char *what, struct err *err)
 {
     int code = sqlite3_extended_errcode(store->database);
-    int system = sqlite3_system_errno(store->database);
     bool is_system = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
+    int system = is_system ? system_errno(store) : 0;
     err_set(err, ERR_CODE_store, "%s: %s%s%s (%s)", what, sqlite3_errmsg(store->database),
-            is_system && system != 0 ? ": " : "", is_system && system != 0 ? strerror(system) : "",
-            store->path);
+            system != 0 ? ": " : "", system != 0 ? strerror(system) : "", store->path);
     err_native(err, code, "SQLite");
     switch (code & 0xff) {
     case SQLITE_FULL:

@@ -281,12 +281,17 @@ static bool refuse_foreign(struct store *store, struct err *err)
         return err_hint(err, "name a file");
     }
     bool ok = open_still(store, err) && check_identity(store, &is_new, err);
+    int native = ok ? SQLITE_OK : err->native & 0xff;
     sqlite3_close(store->database);
     store->database = NULL;
-    if (!ok && err->code == ERR_CODE_store && (err->native & 0xff) == SQLITE_NOTADB) {
+    if (native == SQLITE_NOTADB || now.st_size == 1) { /* SQLite takes one byte for an empty file */
         err_set(err, ERR_CODE_store_foreign, "%s is not a store of dbsweep, nor SQLite's",
                 store->path);
         return err_hint(err, "name another file; if it was a store, go back to a copy of it");
+    }
+    if (native == SQLITE_CORRUPT) { /* or in the middle of a checkpoint: whole with its log alone */
+        err_clear(err);
+        return true;
     }
     return ok;
 }

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "store/sql.h"
@@ -232,6 +233,60 @@ static inline struct example begin_example(void)
     must(store_condition_put(store, at.sweep_id, "clients=8", &clients, 1, &at.condition_id, &err));
     begin_example_trial(&at);
     return at;
+}
+
+static inline void make_and_close(int trials)
+{
+    must(store_open(in_folder("s.db"), STORE_CREATE, &store, &err));
+    struct example at = begin_example();
+    for (int i = 1; i < trials; i++)
+        begin_example_trial(&at);
+    store_close(store);
+    store = NULL;
+}
+
+/* ---- files and processes ---- */
+
+static inline void put_file(const char *name, const void *data, size_t size)
+{
+    FILE *file = fopen(in_folder(name), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(data, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+static inline struct bytes get_file(const char *name)
+{
+    struct stat now;
+    assert_int_equal(stat(in_folder(name), &now), 0);
+    char *data = arena_alloc(&arena, (size_t)now.st_size + 1);
+    FILE *file = fopen(in_folder(name), "rb");
+    assert_non_null(data);
+    assert_non_null(file);
+    assert_int_equal(fread(data, 1, (size_t)now.st_size, file), (size_t)now.st_size);
+    assert_int_equal(fclose(file), 0);
+    return (struct bytes){.data = data, .size = (size_t)now.st_size};
+}
+
+static inline void run_sql(const char *name, const char *sql)
+{
+    sqlite3 *other = NULL;
+    assert_int_equal(sqlite3_open(in_folder(name), &other), SQLITE_OK);
+    if (sqlite3_exec(other, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail_msg("%s: %s", sql, sqlite3_errmsg(other));
+    sqlite3_close(other);
+}
+
+/* Runs `body` in a process of its own; its exit status, or minus the signal that ended it. */
+static inline int in_child(int (*body)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(body());
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 #endif
