@@ -207,7 +207,7 @@ int command_check(const struct cli *cli)
     if (ok && printed == NULL) {
         ok = err_memory(&err);
     }
-    int status = ok ? command_print(printed) : command_fail(&err);
+    int status = ok ? command_print(printed) : command_fail_target(&err);
     plan_close(&plan);
     return status;
 }

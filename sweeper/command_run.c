@@ -11,6 +11,17 @@
 #include "sweeper/plan.h"
 #include "sweeper/run.h"
 
+int command_fail_target(struct err *err)
+{
+    if (err->class == ERR_POINT) {
+        err_reclass(err, ERR_TARGET);
+        if (err->hint[0] == '\0') {
+            err_hint(err, "does the server run, and does target.connect reach it?");
+        }
+    }
+    return command_fail(err);
+}
+
 int command_run(const struct cli *cli)
 {
     struct err err;
@@ -28,7 +39,7 @@ int command_run(const struct cli *cli)
             log_line(LOG_INFO, "stopped: %s; the baseline is back; run again to go on", err.text);
             return err_exit_status(ERR_STOP);
         }
-        return command_fail(&err);
+        return command_fail_target(&err);
     }
     log_line(LOG_INFO, failed > 0 ? "finished; %lld trials failed" : "finished", (long long)failed);
     return failed > 0 ? 1 : 0;
@@ -111,7 +122,7 @@ int command_restore(const struct cli *cli)
                                          "knob are as found"
                                        : "the baseline was in place and is proved");
     }
-    int status = ok ? 0 : command_fail(&err);
+    int status = ok ? 0 : command_fail_target(&err);
     plan_close(&plan);
     return status;
 }

@@ -21,6 +21,9 @@ int command_version(const struct cli *cli);
 
 /* Logs the record and gives its exit status. */
 int command_fail(const struct err *err);
+/* The same of a command that speaks to a target: outside of trials there is no point to blame, so
+ * that a server which is not there is a target lost. */
+int command_fail_target(struct err *err);
 /* Writes to standard output, whole; a full disk or a closed pipe is an error. */
 int command_print(const char *text);
 /* The same for what was written already; the exit status. */

@@ -218,18 +218,24 @@ static bool find_folder(const struct reader *reader, const char **out)
     return *out != NULL || err_memory(reader->err);
 }
 
+static bool parse(struct reader *reader, const char *text, struct sweep *out)
+{
+    struct node root = {.kind = NODE_GROUP};
+    reader->sweep = out;
+    *out = (struct sweep){.path = arena_strdup(reader->arena, reader->path),
+                          .file_text = arena_strdup(reader->arena, text)};
+    if (out->path == NULL || out->file_text == NULL) {
+        return err_memory(reader->err);
+    }
+    return find_folder(reader, &reader->folder) && read_tree(reader, text, &root) &&
+           read_parts(reader, &root) && read_axes(reader, &root);
+}
+
 bool sweepfile_parse(const char *path, const char *text, struct arena *arena, struct sweep *out,
                      struct err *err)
 {
-    struct node root = {.kind = NODE_GROUP};
-    struct reader reader = {.path = path, .arena = arena, .sweep = out, .err = err};
-    *out =
-        (struct sweep){.path = arena_strdup(arena, path), .file_text = arena_strdup(arena, text)};
-    if (out->path == NULL || out->file_text == NULL) {
-        return err_memory(err);
-    }
-    return find_folder(&reader, &reader.folder) && read_tree(&reader, text, &root) &&
-           read_parts(&reader, &root) && read_axes(&reader, &root);
+    struct reader reader = {.path = path, .arena = arena, .err = err};
+    return parse(&reader, text, out);
 }
 
 static bool slurp(const struct reader *reader, int file, char **out)
@@ -267,7 +273,7 @@ static bool slurp(const struct reader *reader, int file, char **out)
 
 bool sweepfile_read(const char *path, struct arena *arena, struct sweep *out, struct err *err)
 {
-    struct reader reader = {.path = path, .arena = arena, .err = err};
+    struct reader reader = {.path = path, .is_file = true, .arena = arena, .err = err};
     char *text = NULL;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (file < 0) {
@@ -276,7 +282,7 @@ bool sweepfile_read(const char *path, struct arena *arena, struct sweep *out, st
     }
     bool ok = slurp(&reader, file, &text);
     close(file);
-    return ok && sweepfile_parse(path, text, arena, out, err);
+    return ok && parse(&reader, text, out);
 }
 
 const char *sweepfile_library_version(void)

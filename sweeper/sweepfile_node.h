@@ -25,6 +25,7 @@ struct node {
 /* What every part of the reader carries along. */
 struct reader {
     const char *path;   /* as messages name the file */
+    bool is_file;       /* false: the text comes from elsewhere, a store for example */
     const char *folder; /* absolute, where its relative paths start; "" the working directory */
     struct arena *arena;
     struct sweep *sweep;

@@ -56,7 +56,7 @@ static bool check_store(const struct reader *reader, int line)
     struct stat store;
     struct stat file;
     const char *path = reader->sweep->store_path;
-    if (stat(path, &store) != 0) {
+    if (!reader->is_file || stat(path, &store) != 0) {
         return true;
     }
     bool is_itself = stat(reader->path, &file) == 0 && file.st_dev == store.st_dev &&

@@ -41,6 +41,22 @@ done
 # shellcheck disable=SC2016
 run_ok 'a reader that goes early' bash -c '"$1" rank small.db | true' bash "$DBSWEEP"
 
+run_ok 'the store knows how to restore' "$DBSWEEP" restore small.db
+like 'and that the baseline is there' "$ERRORS" '*is proved*'
+run_ok 'so does the sweep file' "$DBSWEEP" restore small.cfg
+
+# A server that is not there is no failed trial.
+cat >nowhere.cfg <<END
+target = { backend = "postgresql"; connect = "host=$TMP"; config = "$TMP/x.conf"; };
+axes = { knobs = { work_mem = [ "4MB" ]; }; };
+workload = { kind = "oltp"; };
+END
+for command in check run; do
+    run_status "$command: no server" 4 "$DBSWEEP" "$command" nowhere.cfg
+    like "$command: no server: what to look at" "$ERRORS" '*target.connect*'
+done
+is 'without a server there is no store' "$(find . -name 'nowhere.db*')" ''
+
 # wrong PATTERN WORD...: exit status 2, no result, and a message that says it
 wrong() {
     local pattern=$1
