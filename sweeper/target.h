@@ -54,6 +54,8 @@ struct target {
     bool has_snapshot;
     bool is_restoring; /* stop requests no longer interrupt */
     const char *lock_path;
+    const char *data_lock_path; /* NULL: the data directory is not locked */
+    bool is_other_config;       /* a lock found there is of a sweep of another file */
     const char *copy_path;
     const char *identity_before; /* of the server before the last stop */
 };
@@ -72,10 +74,11 @@ bool target_use_grid(struct target *target, const struct grid *grid, struct err 
 /* Asks whether other layers will beat the edited file. Errors: overridden. */
 bool target_preflight(struct target *target, struct err *err) MUST_USE;
 
-/* The target's lock: a file beside the configuration that names this process and its store. A
- * lock of a dead process is taken over when it belongs to the same store, also where that was
- * moved, else err `locked` names the store to restore from; it is the error too where an
- * interrupted sweep's changes are still there and this store does not hold their baseline. */
+/* The target's locks: files beside the configuration and in a server's data directory (where this
+ * user may write there) that name this process and its store. A lock of a dead process is taken
+ * over when it belongs to the same store, also where that was moved, else err `locked` names the
+ * store to restore from; it is the error too where an interrupted sweep's changes are still there
+ * and this store does not hold their baseline. */
 bool target_lock(struct target *target, const char *store_path, struct err *err) MUST_USE;
 void target_unlock(struct target *target);
 

@@ -114,8 +114,7 @@ static int holder_lives(const struct holder *holder, const struct holder *self)
     return strcmp(holder->host, self->host) == 0 ? 0 : -1; /* the machine was booted since */
 }
 
-static bool refuse(const struct target *target, const struct holder *holder, int lives,
-                   struct err *err)
+static bool refuse(const char *lock_path, const struct holder *holder, int lives, struct err *err)
 {
     if (lives == 1) {
         err_set(err, ERR_CODE_locked,
@@ -127,12 +126,18 @@ static bool refuse(const struct target *target, const struct holder *holder, int
     if (lives == 0) {
         err_set(err, ERR_CODE_locked,
                 "an interrupted sweep left this target locked: its store is %s", holder->store);
+        if (access(holder->store, F_OK) != 0) {
+            return err_hint(err,
+                            "restore from where that store is now; if it is lost, put the "
+                            "configuration back by hand and remove %s",
+                            lock_path);
+        }
         return err_hint(err, "run `dbsweep restore %s` first", holder->store);
     }
     err_set(err, ERR_CODE_locked, "a sweep from %s holds this target: store %s there", holder->host,
             holder->store);
     return err_hint(err, "if it is dead, run `dbsweep restore %s` there, or remove %s",
-                    holder->store, target->lock_path);
+                    holder->store, lock_path);
 }
 
 /* The copy that a sweep keeps beside the configuration, if one is there. */
@@ -197,7 +202,7 @@ static bool is_abandoned(struct target *target, const struct holder *holder, boo
     struct host_file copy;
     struct host_file config;
     *out = false;
-    if (access(holder->store, F_OK) == 0) {
+    if (target->is_other_config || access(holder->store, F_OK) == 0) {
         return true;
     }
     if (!read_copy(target, &exists, &copy, &config, err)) {
@@ -208,19 +213,29 @@ static bool is_abandoned(struct target *target, const struct holder *holder, boo
     return true;
 }
 
+/* Whoever backs the data directory up must be able to read the file, whoever runs the sweep. */
+static bool write_lock(struct target *target, const char *path, struct bytes content,
+                       struct err *err)
+{
+    const struct host_file as = {
+        .mode = 0644, .uid = (uint32_t)geteuid(), .gid = (uint32_t)getegid(), .selinux = ""};
+    return host_put(target->host, path, content, &as, true, clock_deadline_ms(LOCK_TIMEOUT_MS),
+                    err);
+}
+
 /* A lock is there: ours from before a crash is taken over, any other refused. */
-static bool take_over(struct target *target, const struct holder *self, struct bytes content,
-                      struct err *err)
+static bool take_over(struct target *target, const char *path, const struct holder *self,
+                      struct bytes content, struct err *err)
 {
     struct bytes bytes = {0};
     struct host_file file = {0};
     struct holder holder;
-    if (!host_get(target->host, target->lock_path, clock_deadline_ms(LOCK_TIMEOUT_MS),
-                  target->arena, &bytes, &file, err)) {
+    if (!host_get(target->host, path, clock_deadline_ms(LOCK_TIMEOUT_MS), target->arena, &bytes,
+                  &file, err)) {
         return err_while(err, "reading the target's lock");
     }
     if (!parse_holder(bytes, &holder)) {
-        err_set(err, ERR_CODE_locked, "%s is not a lock of this program", target->lock_path);
+        err_set(err, ERR_CODE_locked, "%s is not a lock of this program", path);
         return err_hint(err, "remove it if no sweep is running");
     }
     int lives = holder_lives(&holder, self);
@@ -229,14 +244,72 @@ static bool take_over(struct target *target, const struct holder *self, struct b
         return false;
     }
     if (lives == 1 || !is_ours) {
-        return refuse(target, &holder, lives, err);
+        return refuse(path, &holder, lives, err);
     }
     if (!refuse_leftover(target, err)) {
         return false;
     }
     log_line(LOG_INFO, "taking over the target from an interrupted run of the same store");
-    return host_put(target->host, target->lock_path, content, NULL, true,
-                    clock_deadline_ms(LOCK_TIMEOUT_MS), err);
+    return write_lock(target, path, content, err);
+}
+
+static void remove_lock(struct target *target, const char *path)
+{
+    struct err err;
+    err_clear(&err);
+    if (path != NULL && !target->host->driver->remove(target->host, path,
+                                                      clock_deadline_ms(LOCK_TIMEOUT_MS), &err)) {
+        log_err(LOG_WARN, &err);
+    }
+}
+
+/* What another's lock left as it was is not ours to remove. */
+static bool lock_path(struct target *target, const char *path, const struct holder *self,
+                      bool *out_created, struct err *err)
+{
+    const char *content = format_holder(self, target->arena);
+    if (path == NULL || content == NULL) {
+        return err_memory(err);
+    }
+    struct bytes bytes = {.data = content, .size = strlen(content)};
+    if (!target->host->driver->claim(target->host, path, bytes, clock_deadline_ms(LOCK_TIMEOUT_MS),
+                                     out_created, err)) {
+        return err_while(err, "locking the target");
+    }
+    if (!*out_created) {
+        return take_over(target, path, self, bytes, err);
+    }
+    if (refuse_leftover(target, err) && write_lock(target, path, bytes, err)) {
+        return true;
+    }
+    remove_lock(target, path);
+    *out_created = false;
+    return false;
+}
+
+/* Two sweeps of one server may edit two files of it: its data directory is locked as well, where
+ * this user may write there. */
+static bool lock_data(struct target *target, const struct holder *self, bool is_config_free,
+                      struct err *err)
+{
+    const char *data = target->server.facts.data_directory;
+    bool is_created = false;
+    target->data_lock_path = NULL;
+    if (!target->has_file || data == NULL) {
+        return true;
+    }
+    const char *path = arena_printf(target->arena, "%s/dbsweep.lock", data);
+    target->is_other_config = is_config_free;
+    if (lock_path(target, path, self, &is_created, err)) {
+        target->data_lock_path = path;
+        return true;
+    }
+    bool is_closed = err->class == ERR_TARGET || err->code == ERR_CODE_not_found;
+    if (is_closed) {
+        log_err(LOG_INFO, err);
+        err_clear(err);
+    }
+    return is_closed;
 }
 
 bool target_lock(struct target *target, const char *store_path, struct err *err)
@@ -244,6 +317,8 @@ bool target_lock(struct target *target, const char *store_path, struct err *err)
     const char *beside = target->server.facts.config_path != NULL
                              ? target->server.facts.config_path
                              : target->server.facts.data_directory;
+    bool is_created = false;
+    target->is_other_config = false;
     if (target->is_locked) {
         return true;
     }
@@ -254,19 +329,12 @@ bool target_lock(struct target *target, const char *store_path, struct err *err)
     struct holder self;
     identify_self(&self, store_path);
     target->lock_path = arena_printf(target->arena, "%s.dbsweep-lock", beside);
-    const char *content = format_holder(&self, target->arena);
-    if (target->lock_path == NULL || content == NULL) {
-        return err_memory(err);
+    if (!lock_path(target, target->lock_path, &self, &is_created, err)) {
+        return false;
     }
-    struct bytes bytes = {.data = content, .size = strlen(content)};
-    bool is_created = false;
-    if (!target->host->driver->claim(target->host, target->lock_path, bytes,
-                                     clock_deadline_ms(LOCK_TIMEOUT_MS), &is_created, err)) {
-        return err_while(err, "locking the target");
-    }
-    target->is_locked = is_created || take_over(target, &self, bytes, err);
-    if (is_created && !refuse_leftover(target, err)) {
-        target_unlock(target);
+    target->is_locked = lock_data(target, &self, is_created, err);
+    if (!target->is_locked && is_created) {
+        remove_lock(target, target->lock_path);
     }
     return target->is_locked;
 }
@@ -276,11 +344,7 @@ void target_unlock(struct target *target)
     if (!target->is_locked) {
         return;
     }
-    struct err err;
-    err_clear(&err);
-    if (!target->host->driver->remove(target->host, target->lock_path,
-                                      clock_deadline_ms(LOCK_TIMEOUT_MS), &err)) {
-        log_err(LOG_WARN, &err);
-    }
+    remove_lock(target, target->data_lock_path);
+    remove_lock(target, target->lock_path);
     target->is_locked = false;
 }

@@ -140,6 +140,35 @@ run_status 'other data cannot go on with it' 2 "$DBSWEEP" run "$TMP/grow.cfg"
 like 'what changed is told' "$ERRORS" '*rows = 1000*rows = 500*'
 is 'the data were left alone' "$(own_psql 'select count(*) from sbtest1')" 1000
 
+# ---- two sweeps of one server that edit two of its files ----
+mkdir "$DBSWEEP_TEST_PG_DATA/conf.d"
+printf 'work_mem = 4MB\n' >"$DBSWEEP_TEST_PG_DATA/conf.d/own.conf"
+chown -R --reference="$config" "$DBSWEEP_TEST_PG_DATA/conf.d"
+printf "include_dir 'conf.d'\n" >>"$config"
+own_psql 'select pg_reload_conf()' >/dev/null
+keep "$config"
+keep "$DBSWEEP_TEST_PG_DATA/conf.d/own.conf"
+pg_sweep "$TMP/main.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+pg_sweep "$TMP/own.cfg" 'work_mem = [ "2MB", "8MB" ];'
+sed -i "s|^  connect = |  config = \"$DBSWEEP_TEST_PG_DATA/conf.d/own.conf\"; connect = |" "$TMP/own.cfg"
+killed "$TMP/main.cfg"
+is 'who backs the server up may read its lock' \
+    "$(stat -c %a "$DBSWEEP_TEST_PG_DATA/dbsweep.lock" "$config.dbsweep-lock" | uniq)" 644
+run_status 'the other file is locked as well' 2 "$DBSWEEP" run "$TMP/own.cfg"
+like 'and the store to restore from is named' "$ERRORS" "*restore $TMP/main.db*"
+mv "$TMP/main.db" "$TMP/main.away"
+run_status 'also where that store is gone' 2 "$DBSWEEP" run "$TMP/own.cfg"
+like 'and what to remove is told' "$ERRORS" "*remove $DBSWEEP_TEST_PG_DATA/dbsweep.lock*"
+mv "$TMP/main.away" "$TMP/main.db"
+run_ok 'restore works' "$DBSWEEP" restore "$TMP/main.cfg"
+unchanged 'after it' "$config"
+run_ok 'then the other file may be swept' "$DBSWEEP" run "$TMP/own.cfg"
+unchanged 'after it' "$DBSWEEP_TEST_PG_DATA/conf.d/own.conf"
+is 'no lock is left' "$(find "$DBSWEEP_TEST_PG_DATA" -name '*dbsweep*lock' | wc -l)" 0
+cp -a "$TMP/config.before" "$config"
+restart_by_hand
+keep "$config"
+
 # ---- a full disk under the configuration ----
 mkdir "$TMP/small"
 if mount -t tmpfs -o size=200k tmpfs "$TMP/small" 2>/dev/null; then
