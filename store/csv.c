@@ -8,30 +8,31 @@
 
 #include "sweeper/base/units.h"
 
+/* "-1" is a number and no formula; "-1+2" and "+cmd" are none. */
+static bool is_formula(const char *value)
+{
+    double ignored = 0;
+    struct err err;
+    err_clear(&err);
+    return value[0] != '\0' && strchr("=+-@\t\r\n", value[0]) != NULL &&
+           !units_parse_real(value, &ignored, &err);
+}
+
 void csv_text(struct text *out, const char *value, char end)
 {
-    bool is_formula = value[0] != '\0' && strchr("=+-@\t\r", value[0]) != NULL;
-    bool is_quoted = strpbrk(value, ",\"\r\n") != NULL;
-    if (is_quoted) {
-        text_add_char(out, '"');
+    const char *printable = text_printable(out->arena, value);
+    if (printable == NULL) {
+        out->failed = true;
+        return;
     }
-    if (is_formula) {
-        text_add_char(out, '\'');
+    bool is_quoted = strpbrk(printable, ",\"\n") != NULL;
+    text_add(out, is_quoted ? "\"" : "");
+    text_add(out, is_formula(value) ? "'" : "");
+    for (; *printable != '\0'; printable++) {
+        text_add(out, *printable == '"' ? "\"" : "");
+        text_add_char(out, *printable);
     }
-    for (; *value != '\0'; value++) {
-        if (*value == '"') {
-            text_add_char(out, '"');
-        }
-        bool is_control = (unsigned char)*value < 0x20 && *value != '\n' && *value != '\t';
-        if (is_control) {
-            text_addf(out, "\\x%02x", (unsigned char)*value);
-        } else {
-            text_add_char(out, *value);
-        }
-    }
-    if (is_quoted) {
-        text_add_char(out, '"');
-    }
+    text_add(out, is_quoted ? "\"" : "");
     text_add_char(out, end);
 }
 

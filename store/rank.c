@@ -1,8 +1,7 @@
 /*
- * The ranking. Everything is compared in logarithms, so that differences are ratios; the noise is
- * the standard deviation within arms, pooled over all that were measured more than once. Without
- * such repeats no interval is claimed. Ties: multiple comparison with the best (Hsu; Bonferroni
- * for Dunnett's quantile).
+ * The ranking, by the formulas of rank.h. Everything is compared in logarithms, so that
+ * differences are ratios; the noise is the standard deviation within arms, pooled over all that
+ * were measured more than once. Without such repeats no interval is claimed.
  */
 #include "store/rank.h"
 
@@ -10,37 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "knobs/rule.h"
-#include "store/rank_data.h"
+#include "store/rank_work.h"
 #include "sweeper/stats/summary.h"
 
 enum { LEAST_DEGREES = 2 };
-
-/* One line of the ranking while it is computed. */
-struct candidate {
-    const struct rank_arm *arm; /* of the first condition where several are joined */
-    struct rank_row row;
-    double value;    /* mean of ln(metric), negated where lower is better: higher is better */
-    double variance; /* of that mean in units of the pooled variance: 1/n, or joined */
-    bool can_win;
-};
-
-struct ranking {
-    struct store *store;
-    const struct rank_options *options;
-    struct arena *arena;
-    struct rank_data data;
-    const char *by;
-    bool higher;
-    size_t metric; /* index of `by` */
-    double sd;     /* pooled, of ln(by) */
-    double degrees;
-    bool has_noise;
-    struct candidate *candidates;
-    size_t count;
-    struct rule *under;
-    struct rule *where;
-};
 
 /* ---- options ---- */
 
@@ -87,12 +59,13 @@ static bool parse_rules(struct ranking *ranking, struct err *err)
 
 /* ---- noise ---- */
 
-/* Natural logarithms of the arm's values; 0 where one is not positive. */
-static size_t log_values(const struct ranking *ranking, const struct rank_arm *arm, double *out)
+/* Natural logarithms of one metric over the arm's runs; 0 where one has none. */
+static size_t log_values(const struct ranking *ranking, const struct rank_arm *arm, size_t metric,
+                         double *out)
 {
-    size_t count = rank_data_values(&ranking->data, arm, ranking->metric, out);
+    size_t count = rank_data_values(&ranking->data, arm, metric, out);
     for (size_t i = 0; i < count; i++) {
-        if (!(out[i] > 0)) {
+        if (!(out[i] > 0) || isinf(out[i])) {
             return 0;
         }
         out[i] = log(out[i]);
@@ -100,71 +73,39 @@ static size_t log_values(const struct ranking *ranking, const struct rank_arm *a
     return count;
 }
 
-static bool pool_noise(struct ranking *ranking, struct err *err)
+static void pool_noise(const struct ranking *ranking, size_t metric, double *scratch,
+                       struct rank_noise *out)
 {
-    double *values = ARENA_ARRAY(ranking->arena, double, ranking->data.trial_count + 1);
     double squares = 0;
-    if (values == NULL) {
-        return err_memory(err);
-    }
+    *out = (struct rank_noise){.sd = NAN};
     for (size_t i = 0; i < ranking->data.arm_count; i++) {
         struct summary summary;
-        size_t count = log_values(ranking, &ranking->data.arms[i], values);
-        if (count < 2) {
-            continue;
+        size_t count = log_values(ranking, &ranking->data.arms[i], metric, scratch);
+        if (count >= 2) {
+            summary_of(scratch, count, &summary);
+            squares += summary.sd * summary.sd * (double)(count - 1);
+            out->degrees += (double)(count - 1);
         }
-        summary_of(values, count, &summary);
-        squares += summary.sd * summary.sd * (double)(count - 1);
-        ranking->degrees += (double)(count - 1);
     }
-    ranking->has_noise = ranking->degrees >= LEAST_DEGREES;
-    ranking->sd = ranking->has_noise ? sqrt(squares / ranking->degrees) : NAN;
-    return true;
+    if (out->degrees >= LEAST_DEGREES) {
+        out->sd = sqrt(squares / out->degrees);
+    }
 }
 
-static double half_width(const struct ranking *ranking, double variance)
+double rank_half_width(const struct ranking *ranking, const struct rank_noise *noise,
+                       double variance)
 {
-    if (!ranking->has_noise) {
+    if (isnan(noise->sd)) {
         return NAN;
     }
-    double confidence = ranking->data.sweep.rank_confidence;
-    return summary_t_quantile((1 + confidence) / 2, ranking->degrees) * ranking->sd *
-           sqrt(variance);
+    double probability = (1 + ranking->data.sweep.rank_confidence) / 2;
+    return summary_t_quantile(probability, noise->degrees) * noise->sd * sqrt(variance);
 }
 
 /* ---- metrics of one arm ---- */
 
-/* Within-arm noise of any metric is pooled for itself; of the ranked one it is ranking->sd. */
-static double pooled_sd(const struct ranking *ranking, size_t metric, double *scratch,
-                        double *out_degrees)
-{
-    double squares = 0;
-    *out_degrees = 0;
-    for (size_t i = 0; i < ranking->data.arm_count; i++) {
-        struct summary summary;
-        size_t count = rank_data_values(&ranking->data, &ranking->data.arms[i], metric, scratch);
-        bool is_positive = true;
-        for (size_t j = 0; j < count; j++) {
-            is_positive = is_positive && scratch[j] > 0;
-            scratch[j] = log(scratch[j]);
-        }
-        if (count < 2 || !is_positive) {
-            continue;
-        }
-        summary_of(scratch, count, &summary);
-        squares += summary.sd * summary.sd * (double)(count - 1);
-        *out_degrees += (double)(count - 1);
-    }
-    return *out_degrees >= LEAST_DEGREES ? sqrt(squares / *out_degrees) : NAN;
-}
-
-struct noise {
-    double sd;
-    double degrees;
-};
-
 /* Geometric mean and interval; a metric that is zero somewhere (error_pct) gets its plain mean. */
-static void summarise_metric(const struct ranking *ranking, const struct noise *noise,
+static void summarise_metric(const struct ranking *ranking, const struct rank_noise *noise,
                              const double *values, size_t count, struct rank_metric *out)
 {
     struct summary plain;
@@ -183,18 +124,15 @@ static void summarise_metric(const struct ranking *ranking, const struct noise *
         return;
     }
     double mean = sum / (double)count;
-    out->mean = exp(mean);
-    if (!isnan(noise->sd)) {
-        double half =
-            summary_t_quantile((1 + ranking->data.sweep.rank_confidence) / 2, noise->degrees) *
-            noise->sd / sqrt((double)count);
-        out->low = exp(mean - half);
-        out->high = exp(mean + half);
-    }
+    /* Rounding must not carry it over a limit that all runs keep. */
+    out->mean = fmin(fmax(exp(mean), plain.min), plain.max);
+    double half = rank_half_width(ranking, noise, 1.0 / (double)count);
+    out->low = exp(mean - half);
+    out->high = exp(mean + half);
 }
 
-static bool summarise(struct ranking *ranking, const struct noise *noises,
-                      struct candidate *candidate, double *values, struct err *err)
+static bool summarise(struct ranking *ranking, const struct rank_noise *noises,
+                      struct rank_candidate *candidate, double *values, struct err *err)
 {
     const struct rank_data *data = &ranking->data;
     struct rank_row *row = &candidate->row;
@@ -215,21 +153,83 @@ static bool summarise(struct ranking *ranking, const struct noise *noises,
 
 /* ---- candidates ---- */
 
-static const char *collect_flags(struct ranking *ranking, const struct rank_arm *arm)
+static bool has_word(const char *words, const char *word, size_t length)
 {
-    struct text flags;
-    text_open(&flags, ranking->arena);
-    for (size_t i = arm->first; i < arm->first + arm->count; i++) {
-        const char *own = ranking->data.trials[i].flags;
-        const char *so_far = text_done(&flags);
-        if (own[0] != '\0' && (so_far == NULL || strstr(so_far, own) == NULL)) {
-            text_addf(&flags, "%s%s", flags.size > 0 ? " " : "", own);
+    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
+        size_t here = strcspn(at, " ");
+        if (here == length && strncmp(at, word, length) == 0) {
+            return true;
+        }
+        at += here;
+    }
+    return false;
+}
+
+const char *rank_join_words(struct arena *arena, const char *left, const char *right)
+{
+    const char *words = left;
+    for (const char *at = right; words != NULL && *at != '\0'; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        if (length > 0 && !has_word(words, at, length)) {
+            words = arena_printf(arena, "%s%s%.*s", words, words[0] != '\0' ? " " : "", (int)length,
+                                 at);
+        }
+        at += length;
+    }
+    return words;
+}
+
+/* Repeats that differ by more than a tenth and by more than five times the noise. */
+static bool is_unstable(const struct ranking *ranking, const double *logs, size_t count)
+{
+    struct summary summary;
+    if (count < 2 || isnan(ranking->noise.sd)) {
+        return false;
+    }
+    summary_of(logs, count, &summary);
+    return summary.max - summary.min > fmax(log1p(0.1), 5 * ranking->noise.sd);
+}
+
+/* `logs` are those of the ranked metric. */
+static const char *collect_flags(struct ranking *ranking, const struct rank_arm *arm,
+                                 const double *logs, size_t count)
+{
+    const char *flags = "";
+    for (size_t i = arm->first; flags != NULL && i < arm->first + arm->count; i++) {
+        flags = rank_join_words(ranking->arena, flags, ranking->data.trials[i].flags);
+    }
+    const char *own[] = {count == 1 && !isnan(ranking->noise.sd) ? "one-trial" : "",
+                         is_unstable(ranking, logs, count) ? "unstable" : "",
+                         arm->is_durable ? "" : "less-durable"};
+    for (size_t i = 0; flags != NULL && i < COUNT_OF(own); i++) {
+        flags = rank_join_words(ranking->arena, flags, own[i]);
+    }
+    return flags;
+}
+
+/* The arm's trials are in the order of trials: each point once, lowest first. */
+static int64_t *collect_points(const struct ranking *ranking, const struct rank_arm *arm,
+                               size_t *out_count)
+{
+    int64_t *points = ARENA_ARRAY(ranking->arena, int64_t, arm->count);
+    size_t count = 0;
+    for (size_t i = arm->first; points != NULL && i < arm->first + arm->count; i++) {
+        int64_t point = ranking->data.trials[i].point_id;
+        size_t at = count;
+        bool is_known = false;
+        for (size_t j = 0; j < count; j++) {
+            is_known = is_known || points[j] == point;
+        }
+        for (; !is_known && at > 0 && points[at - 1] > point; at--) {
+            points[at] = points[at - 1];
+        }
+        if (!is_known) {
+            points[at] = point;
+            count++;
         }
     }
-    if (!arm->is_durable) {
-        text_addf(&flags, "%sless-durable", flags.size > 0 ? " " : "");
-    }
-    return text_done(&flags);
+    *out_count = count;
+    return points;
 }
 
 static const char *last_reason(const struct rank_data *data, const struct rank_arm *arm)
@@ -241,304 +241,139 @@ static const char *last_reason(const struct rank_data *data, const struct rank_a
     return reason;
 }
 
+static bool fill_row(struct ranking *ranking, const struct rank_arm *arm,
+                     struct rank_candidate *candidate, struct err *err)
+{
+    struct rank_row *row = &candidate->row;
+    *row = (struct rank_row){.point_id = arm->point_id,
+                             .baseline = arm->is_baseline,
+                             .durable = arm->is_durable,
+                             .trials = arm->done,
+                             .failed = arm->failed,
+                             .versus_low_pct = NAN,
+                             .versus_high_pct = NAN};
+    row->points = collect_points(ranking, arm, &row->point_count);
+    return row->points != NULL
+               ? rank_data_pairs(ranking->store, &ranking->data, arm, ranking->arena, row, err)
+               : err_memory(err);
+}
+
 static bool make_candidate(struct ranking *ranking, const struct rank_arm *arm,
-                           const struct noise *noises, double *values, struct candidate *candidate,
-                           struct err *err)
+                           const struct rank_noise *noises, double *values,
+                           struct rank_candidate *candidate, struct err *err)
 {
     candidate->arm = arm;
-    candidate->row = (struct rank_row){.point_id = arm->point_id,
-                                       .baseline = arm->is_baseline,
-                                       .durable = arm->is_durable,
-                                       .trials = arm->done,
-                                       .failed = arm->failed,
-                                       .versus_low_pct = NAN,
-                                       .versus_high_pct = NAN,
-                                       .flags = collect_flags(ranking, arm)};
-    if (candidate->row.flags == NULL) {
-        return err_memory(err);
-    }
-    if (!rank_data_pairs(ranking->store, &ranking->data, arm, ranking->arena, &candidate->row,
-                         err) ||
+    candidate->key = arm->key;
+    if (!fill_row(ranking, arm, candidate, err) ||
         !summarise(ranking, noises, candidate, values, err)) {
         return false;
     }
-    size_t count = log_values(ranking, arm, values);
+    struct rank_row *row = &candidate->row;
+    size_t count = log_values(ranking, arm, ranking->metric, values);
     candidate->can_win = count > 0;
+    row->flags = collect_flags(ranking, arm, values, count);
     if (count == 0) {
-        candidate->row.reason =
-            arm->done > 0 ? arena_printf(ranking->arena, "it has no positive %s", ranking->by)
+        row->reason = arm->done > 0
+                          ? arena_printf(ranking->arena, "it has no positive %s", ranking->by)
                           : last_reason(&ranking->data, arm);
-        return candidate->row.reason != NULL || err_memory(err);
+        return (row->reason != NULL && row->flags != NULL) || err_memory(err);
     }
     struct summary summary;
     summary_of(values, count, &summary);
     candidate->value = ranking->higher ? summary.mean : -summary.mean;
     candidate->variance = 1.0 / (double)count;
-    return true;
+    return row->flags != NULL || err_memory(err);
 }
 
 static bool make_candidates(struct ranking *ranking, struct err *err)
 {
     struct rank_data *data = &ranking->data;
     double *values = ARENA_ARRAY(ranking->arena, double, data->trial_count + 1);
-    struct noise *noises = ARENA_ARRAY(ranking->arena, struct noise, data->metric_count + 1);
-    ranking->candidates = ARENA_ARRAY(ranking->arena, struct candidate, data->arm_count + 1);
+    struct rank_noise *noises =
+        ARENA_ARRAY(ranking->arena, struct rank_noise, data->metric_count + 1);
+    ranking->candidates = ARENA_ARRAY(ranking->arena, struct rank_candidate, data->arm_count + 1);
     if (values == NULL || noises == NULL || ranking->candidates == NULL) {
         return err_memory(err);
     }
     for (size_t i = 0; i < data->metric_count; i++) {
-        noises[i].sd = pooled_sd(ranking, i, values, &noises[i].degrees);
+        pool_noise(ranking, i, values, &noises[i]);
     }
-    for (size_t i = 0; i < data->arm_count; i++) {
-        if (!make_candidate(ranking, &data->arms[i], noises, values,
+    ranking->noise =
+        ranking->metric != SIZE_MAX ? noises[ranking->metric] : (struct rank_noise){.sd = NAN};
+    for (; ranking->count < data->arm_count; ranking->count++) {
+        if (!make_candidate(ranking, &data->arms[ranking->count], noises, values,
                             &ranking->candidates[ranking->count], err)) {
             return false;
         }
-        ranking->count++;
     }
     return true;
-}
-
-/* ---- filters ---- */
-
-struct lookup {
-    const struct ranking *ranking;
-    const struct rank_row *row;
-};
-
-static void pair_value(const struct rank_pair *pair, struct rule_value *out)
-{
-    bool is_truth = strcmp(pair->canonical, "on") == 0 || strcmp(pair->canonical, "off") == 0;
-    if (strcmp(pair->canonical, "unset") == 0 || pair->canonical[0] == '\0') {
-        out->kind = RULE_UNKNOWN;
-    } else if (pair->has_number && is_truth) {
-        *out = (struct rule_value){.kind = RULE_BOOL, .truth = pair->number != 0};
-    } else if (pair->has_number) {
-        *out = (struct rule_value){.kind = RULE_NUMBER, .number = pair->number};
-    } else {
-        *out = (struct rule_value){.kind = RULE_TEXT, .text = pair->canonical};
-    }
-}
-
-static bool in_pairs(const struct rank_pair *pairs, size_t count, const char *name,
-                     struct rule_value *out)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (text_equal_nocase(pairs[i].name, name)) {
-            pair_value(&pairs[i], out);
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool look_up(void *context, const char *name, struct rule_value *out, struct err *err)
-{
-    const struct lookup *lookup = context;
-    const struct rank_row *row = lookup->row;
-    *out = (struct rule_value){.kind = RULE_UNKNOWN};
-    if (in_pairs(row->effective, row->effective_count, name, out) ||
-        in_pairs(row->condition, row->condition_count, name, out) ||
-        in_pairs(row->asked, row->asked_count, name, out)) {
-        return true;
-    }
-    for (size_t i = 0; i < row->metric_count; i++) {
-        if (strcmp(row->metrics[i].name, name) == 0) {
-            *out = (struct rule_value){.kind = RULE_NUMBER, .number = row->metrics[i].mean};
-            return true;
-        }
-    }
-    if (rank_data_metric(&lookup->ranking->data, name) != SIZE_MAX) {
-        return true; /* a metric that this arm has not */
-    }
-    if (strcmp(name, "trials") == 0 || strcmp(name, "failed") == 0) {
-        *out = (struct rule_value){.kind = RULE_NUMBER,
-                                   .number = name[0] == 't' ? row->trials : row->failed};
-        return true;
-    }
-    if (strcmp(name, "baseline") == 0 || strcmp(name, "durable") == 0) {
-        *out = (struct rule_value){.kind = RULE_BOOL,
-                                   .truth = name[0] == 'b' ? row->baseline : row->durable};
-        return true;
-    }
-    err_set(err, ERR_CODE_rule, "\"%s\" is no knob, condition or metric of this sweep", name);
-    return err_hint(err, "`dbsweep rank STORE --format json` shows the names");
-}
-
-static bool apply_where(struct ranking *ranking, struct err *err)
-{
-    size_t kept = 0;
-    for (size_t i = 0; ranking->where != NULL && i < ranking->count; i++) {
-        struct lookup lookup = {.ranking = ranking, .row = &ranking->candidates[i].row};
-        int truth = 0;
-        if (!rule_truth(ranking->where, look_up, &lookup, &truth, err)) {
-            return err_while(err, "evaluating --where");
-        }
-        if (truth == 1) {
-            ranking->candidates[kept++] = ranking->candidates[i];
-        }
-    }
-    ranking->count = ranking->where != NULL ? kept : ranking->count;
-    return true;
-}
-
-/* Durability and the limit take the right to win, not the place in the table. */
-static bool disqualify(struct ranking *ranking, struct err *err)
-{
-    const char *durability = ranking->options->durability != NULL
-                                 ? ranking->options->durability
-                                 : ranking->data.sweep.rank_durability;
-    bool any = strcmp(durability, "any") == 0;
-    if (!any && strcmp(durability, "baseline") != 0) {
-        return err_set(err, ERR_CODE_usage, "durability is \"baseline\" or \"any\", not \"%s\"",
-                       durability);
-    }
-    for (size_t i = 0; i < ranking->count; i++) {
-        struct candidate *candidate = &ranking->candidates[i];
-        struct lookup lookup = {.ranking = ranking, .row = &candidate->row};
-        int truth = 1;
-        if (candidate->can_win && ranking->under != NULL &&
-            !rule_truth(ranking->under, look_up, &lookup, &truth, err)) {
-            return err_while(err, "evaluating the limit");
-        }
-        if (candidate->can_win && truth != 1) {
-            candidate->can_win = false;
-            candidate->row.reason = arena_printf(ranking->arena, "it does not keep the limit %s",
-                                                 rule_text(ranking->under));
-        }
-        if (candidate->can_win && !any && !candidate->row.durable) {
-            candidate->can_win = false;
-            candidate->row.reason = "less durable than the baseline";
-        }
-    }
-    return true;
-}
-
-/* ---- across conditions ---- */
-
-static size_t count_conditions(const struct ranking *ranking)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < ranking->data.arm_count; i++) {
-        count +=
-            i == 0 || ranking->data.arms[i].condition_id != ranking->data.arms[i - 1].condition_id;
-    }
-    return count;
-}
-
-static int compare_keys(const void *a, const void *b)
-{
-    const struct candidate *left = a;
-    const struct candidate *right = b;
-    int keys = strcmp(left->arm->key, right->arm->key);
-    if (keys != 0) {
-        return keys;
-    }
-    return (left->arm->condition_id > right->arm->condition_id) -
-           (left->arm->condition_id < right->arm->condition_id);
-}
-
-static void join_metrics(const struct candidate *parts, size_t count, struct rank_row *row)
-{
-    for (size_t i = 0; i < row->metric_count; i++) {
-        double sum = 0;
-        size_t found = 0;
-        for (size_t j = 0; j < count; j++) {
-            for (size_t k = 0; k < parts[j].row.metric_count; k++) {
-                if (strcmp(parts[j].row.metrics[k].name, row->metrics[i].name) == 0 &&
-                    parts[j].row.metrics[k].mean > 0) {
-                    sum += log(parts[j].row.metrics[k].mean);
-                    found++;
-                }
-            }
-        }
-        row->metrics[i].mean = found == count ? exp(sum / (double)count) : NAN;
-        row->metrics[i].low = NAN;
-        row->metrics[i].high = NAN;
-        row->metrics[i].cv_pct = NAN;
-    }
-}
-
-/* Arms that were measured in every condition become one, by their geometric mean. */
-static void join_conditions(struct ranking *ranking)
-{
-    size_t conditions = count_conditions(ranking);
-    size_t kept = 0;
-    qsort(ranking->candidates, ranking->count, sizeof *ranking->candidates, compare_keys);
-    for (size_t first = 0; first < ranking->count;) {
-        size_t count = 1;
-        const char *key = ranking->candidates[first].arm->key;
-        while (first + count < ranking->count &&
-               strcmp(ranking->candidates[first + count].arm->key, key) == 0) {
-            count++;
-        }
-        struct candidate joined = ranking->candidates[first];
-        joined.value = 0;
-        joined.variance = 0;
-        joined.row.trials = 0;
-        joined.row.failed = 0;
-        for (size_t i = first; i < first + count; i++) {
-            const struct candidate *part = &ranking->candidates[i];
-            joined.can_win = joined.can_win && part->can_win;
-            joined.row.reason = joined.row.reason != NULL ? joined.row.reason : part->row.reason;
-            joined.value += part->value / (double)count;
-            joined.variance += part->variance / (double)(count * count);
-            joined.row.trials += part->row.trials;
-            joined.row.failed += part->row.failed;
-        }
-        if (count < conditions && joined.can_win) {
-            joined.can_win = false;
-            joined.row.reason = "not measured in every condition";
-        }
-        join_metrics(&ranking->candidates[first], count, &joined.row);
-        joined.row.condition_count = 0;
-        ranking->candidates[kept++] = joined;
-        first += count;
-    }
-    ranking->count = kept;
 }
 
 /* ---- order, ties, gain ---- */
 
-static int64_t condition_of(const struct candidate *candidate)
+static int64_t condition_of(const struct rank_candidate *candidate)
 {
     return candidate->row.condition_count == 0 ? 0 : candidate->arm->condition_id;
 }
 
+enum standing { POSSIBLY_BEST, RANKED, UNRANKED, HIDDEN };
+
+static enum standing standing_of(const struct rank_candidate *candidate)
+{
+    if (candidate->is_hidden) {
+        return HIDDEN;
+    }
+    if (!candidate->can_win) {
+        return UNRANKED;
+    }
+    return candidate->row.tied ? POSSIBLY_BEST : RANKED;
+}
+
 static int compare_candidates(const void *a, const void *b)
 {
-    const struct candidate *left = a;
-    const struct candidate *right = b;
+    const struct rank_candidate *left = a;
+    const struct rank_candidate *right = b;
+    enum standing left_standing = standing_of(left);
+    enum standing right_standing = standing_of(right);
     if (condition_of(left) != condition_of(right)) {
         return condition_of(left) < condition_of(right) ? -1 : 1;
     }
-    if (left->can_win != right->can_win) {
-        return left->can_win ? -1 : 1;
+    if (left_standing != right_standing) {
+        return left_standing < right_standing ? -1 : 1;
     }
-    if (left->can_win && left->value != right->value) {
+    bool by_value = left_standing <= RANKED && left->value != right->value;
+    if (by_value) {
         return left->value > right->value ? -1 : 1;
     }
     return (left->row.point_id > right->row.point_id) - (left->row.point_id < right->row.point_id);
 }
 
-/* Possibly best: not below the best by more than the noise of a comparison of that many. */
-static bool is_tied(const struct ranking *ranking, const struct candidate *best,
-                    const struct candidate *candidate, size_t winners)
+/* Whether none of the winners lies above it by more than the noise of that many comparisons. A
+ * better point with many runs may exclude what the best with one run cannot. */
+static bool is_possibly_best(const struct ranking *ranking, const struct rank_candidate *winners,
+                             size_t count, const struct rank_candidate *candidate)
 {
-    if (!ranking->has_noise || candidate == best || winners < 2) {
+    if (isnan(ranking->noise.sd) || count < 2) {
         return true;
     }
     double alpha = 1 - ranking->data.sweep.rank_confidence;
-    double quantile = summary_t_quantile(1 - alpha / (double)(winners - 1), ranking->degrees);
-    return best->value - candidate->value <=
-           quantile * ranking->sd * sqrt(best->variance + candidate->variance);
+    double allowed = ranking->noise.sd *
+                     summary_t_quantile(1 - alpha / (double)(count - 1), ranking->noise.degrees);
+    for (size_t i = 0; i < count && winners[i].value > candidate->value; i++) {
+        if (winners[i].value - candidate->value >
+            allowed * sqrt(winners[i].variance + candidate->variance)) {
+            return false;
+        }
+    }
+    return true;
 }
 
-static void compare_with_baseline(const struct ranking *ranking, const struct candidate *baseline,
-                                  struct candidate *candidate)
+static void compare_with_baseline(const struct ranking *ranking,
+                                  const struct rank_candidate *baseline,
+                                  struct rank_candidate *candidate)
 {
     struct rank_row *row = &candidate->row;
-    if (baseline == NULL || row->trials == 0 || candidate->variance == 0) {
+    if (baseline == NULL || candidate->variance == 0) {
         return;
     }
     double gain = candidate->value - baseline->value;
@@ -547,81 +382,111 @@ static void compare_with_baseline(const struct ranking *ranking, const struct ca
     if (candidate == baseline) {
         return;
     }
-    double half = half_width(ranking, candidate->variance + baseline->variance);
+    double half =
+        rank_half_width(ranking, &ranking->noise, candidate->variance + baseline->variance);
     row->versus_low_pct = 100 * expm1(gain - half);
     row->versus_high_pct = 100 * expm1(gain + half);
 }
 
-static void place(struct ranking *ranking, size_t first, size_t count)
+static void tie(const struct ranking *ranking, struct rank_candidate *winners, size_t count)
 {
-    struct candidate *candidates = ranking->candidates + first;
-    const struct candidate *baseline = NULL;
+    size_t tied = 0;
+    for (size_t i = 0; i < count; i++) {
+        winners[i].row.tied = is_possibly_best(ranking, winners, count, &winners[i]);
+        tied += winners[i].row.tied;
+    }
+    /* The best alone is tied with nobody. */
+    if (tied == 1) {
+        winners[0].row.tied = false;
+    }
+    qsort(winners, count, sizeof *winners, compare_candidates);
+    for (size_t i = 0; i < count; i++) {
+        bool shares = winners[i].row.tied && !isnan(ranking->noise.sd);
+        winners[i].row.rank = shares ? 1 : (int)i + 1;
+    }
+}
+
+/* One condition's candidates, in order. */
+static void place(const struct ranking *ranking, struct rank_candidate *candidates, size_t count)
+{
+    const struct rank_candidate *baseline = NULL;
     size_t winners = 0;
     for (size_t i = 0; i < count; i++) {
-        winners += candidates[i].can_win;
-        baseline =
-            candidates[i].row.baseline && candidates[i].variance > 0 ? &candidates[i] : baseline;
+        bool is_reference = candidates[i].row.baseline && candidates[i].variance > 0;
+        winners += standing_of(&candidates[i]) <= RANKED;
+        baseline = is_reference ? &candidates[i] : baseline;
     }
     for (size_t i = 0; i < count; i++) {
-        struct candidate *candidate = &candidates[i];
-        compare_with_baseline(ranking, baseline, candidate);
-        if (candidate->can_win) {
-            candidate->row.rank = (int)i + 1;
-            candidate->row.tied =
-                winners > 1 && is_tied(ranking, &candidates[0], candidate, winners);
-        }
+        compare_with_baseline(ranking, baseline, &candidates[i]);
     }
+    tie(ranking, candidates, winners);
 }
 
 static bool finish(struct ranking *ranking, struct rank_table *out, struct err *err)
 {
+    size_t top = ranking->options->top > 0 ? ranking->options->top : SIZE_MAX;
+    struct rank_row *unranked = ARENA_ARRAY(ranking->arena, struct rank_row, ranking->count + 1);
+    size_t unranked_count = 0;
     out->rows = ARENA_ARRAY(ranking->arena, struct rank_row, ranking->count + 1);
-    if (out->rows == NULL) {
+    if (out->rows == NULL || unranked == NULL) {
         return err_memory(err);
     }
     qsort(ranking->candidates, ranking->count, sizeof *ranking->candidates, compare_candidates);
     for (size_t first = 0; first < ranking->count;) {
+        struct rank_candidate *candidates = &ranking->candidates[first];
         size_t count = 1;
         while (first + count < ranking->count &&
-               condition_of(&ranking->candidates[first + count]) ==
-                   condition_of(&ranking->candidates[first])) {
+               condition_of(&candidates[count]) == condition_of(&candidates[0])) {
             count++;
         }
-        place(ranking, first, count);
-        for (size_t i = 0; i < count; i++) {
-            bool is_shown = ranking->options->top == 0 || i < ranking->options->top;
-            if (is_shown) {
-                out->rows[out->row_count++] = ranking->candidates[first + i].row;
+        place(ranking, candidates, count);
+        for (size_t i = 0; i < count && i < top && !candidates[i].is_hidden; i++) {
+            if (candidates[i].row.rank > 0) {
+                out->rows[out->row_count++] = candidates[i].row;
+            } else {
+                unranked[unranked_count++] = candidates[i].row;
             }
         }
         first += count;
     }
     /* One list, conditions in order; those without a rank come last of all. */
-    struct rank_row *sorted = ARENA_ARRAY(ranking->arena, struct rank_row, out->row_count + 1);
-    if (sorted == NULL) {
-        return err_memory(err);
-    }
-    size_t used = 0;
-    for (int unranked = 0; unranked < 2; unranked++) {
-        for (size_t i = 0; i < out->row_count; i++) {
-            if ((out->rows[i].rank == 0) == (unranked == 1)) {
-                sorted[used++] = out->rows[i];
-            }
-        }
-    }
-    out->rows = sorted;
+    memcpy(&out->rows[out->row_count], unranked, unranked_count * sizeof *unranked);
+    out->row_count += unranked_count;
     return true;
 }
 
-static const char *note_of(const struct ranking *ranking)
+static const char *note_of(const struct ranking *ranking, const struct rank_table *table)
 {
-    if (ranking->count == 0) {
+    bool is_measured = false;
+    for (size_t i = 0; i < ranking->count; i++) {
+        is_measured = is_measured || ranking->candidates[i].row.trials > 0;
+    }
+    if (ranking->data.trial_count == 0) {
         return "nothing was measured yet";
     }
-    return ranking->has_noise
+    if (table->row_count == 0) {
+        return "no point is what --where asks for";
+    }
+    if (!is_measured) {
+        return "every trial failed";
+    }
+    return !isnan(ranking->noise.sd)
                ? ""
                : "too few repeats to know the noise: no interval is claimed, and every rank may "
                  "be a tie; rank.repeats = 3 gives intervals";
+}
+
+static bool join_where_asked(struct ranking *ranking, struct err *err)
+{
+    const char *across = ranking->options->across != NULL ? ranking->options->across
+                                                          : ranking->data.sweep.rank_across;
+    if (strcmp(across, "geomean") == 0) {
+        return rank_join_conditions(ranking, err);
+    }
+    if (strcmp(across, "each") != 0) {
+        return err_set(err, ERR_CODE_usage, "--across takes each or geomean, not \"%s\"", across);
+    }
+    return true;
 }
 
 bool rank_compute(struct store *store, const struct rank_options *options, struct arena *arena,
@@ -631,18 +496,16 @@ bool rank_compute(struct store *store, const struct rank_options *options, struc
     *out = (struct rank_table){.rows = NULL};
     if (!rank_data_load(store, options->sweep_id, arena, &ranking.data, err) ||
         !choose_metric(&ranking, err) || !parse_rules(&ranking, err) ||
-        !pool_noise(&ranking, err) || !make_candidates(&ranking, err) ||
-        !apply_where(&ranking, err) || !disqualify(&ranking, err)) {
+        !make_candidates(&ranking, err) || !rank_apply_where(&ranking, err) ||
+        !rank_disqualify(&ranking, err) || !join_where_asked(&ranking, err) ||
+        !finish(&ranking, out, err)) {
         return false;
-    }
-    const char *across = options->across != NULL ? options->across : ranking.data.sweep.rank_across;
-    if (strcmp(across, "geomean") == 0) {
-        join_conditions(&ranking);
-    } else if (strcmp(across, "each") != 0) {
-        return err_set(err, ERR_CODE_usage, "--across takes each or geomean, not \"%s\"", across);
     }
     out->by = ranking.by;
     out->better = ranking.higher ? "higher" : "lower";
-    out->note = note_of(&ranking);
-    return finish(&ranking, out, err);
+    out->confidence = ranking.data.sweep.rank_confidence;
+    out->noise_pct = 100 * ranking.noise.sd;
+    out->degrees = (int)ranking.noise.degrees;
+    out->note = note_of(&ranking, out);
+    return true;
 }

@@ -9,8 +9,6 @@
 
 #include "store/sql.h"
 
-enum { PAIR_LIMIT = 1024 };
-
 /* ---- trials ---- */
 
 static bool count_trials(struct store *store, int64_t sweep_id, size_t *out, struct err *err)
@@ -246,30 +244,53 @@ size_t rank_data_values(const struct rank_data *data, const struct rank_arm *arm
 
 /* ---- pairs ---- */
 
+static bool count_pairs(struct store *store, enum sql_id id, int64_t owner, size_t *out,
+                        struct err *err)
+{
+    bool has_row = true;
+    sqlite3_stmt *row = sql_use(store, id, err);
+    if (row == NULL) {
+        return false;
+    }
+    sql_int(row, 1, owner);
+    for (*out = 0; has_row; *out += has_row) {
+        if (!sql_next(store, row, &has_row, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_pair(sqlite3_stmt *row, struct arena *arena, struct rank_pair *out)
+{
+    *out = (struct rank_pair){.name = sql_column_text(row, 0, arena),
+                              .canonical = sql_column_text(row, 1, arena),
+                              .display = sql_column_text(row, 2, arena),
+                              .has_number = sqlite3_column_type(row, 3) != SQLITE_NULL,
+                              .number = sql_column_real(row, 3)};
+    return out->name != NULL && out->canonical != NULL && out->display != NULL;
+}
+
+/* A reader sees one state of the store only within a statement: rows that came since are left. */
 static bool read_pairs(struct store *store, enum sql_id id, int64_t owner, struct arena *arena,
                        struct rank_pair **out, size_t *out_count, struct err *err)
 {
-    bool has_row = false;
-    struct rank_pair *pairs = ARENA_ARRAY(arena, struct rank_pair, PAIR_LIMIT);
+    size_t capacity = 0;
+    bool has_row = true;
+    if (!count_pairs(store, id, owner, &capacity, err)) {
+        return false;
+    }
+    struct rank_pair *pairs = ARENA_ARRAY(arena, struct rank_pair, capacity + 1);
     sqlite3_stmt *row = pairs != NULL ? sql_use(store, id, err) : NULL;
     if (row == NULL) {
         return pairs != NULL ? false : err_memory(err);
     }
     sql_int(row, 1, owner);
-    for (*out_count = 0; *out_count < PAIR_LIMIT; (*out_count)++) {
+    for (*out_count = 0; *out_count < capacity && has_row; *out_count += has_row) {
         if (!sql_next(store, row, &has_row, err)) {
             return false;
         }
-        if (!has_row) {
-            break;
-        }
-        struct rank_pair *pair = &pairs[*out_count];
-        *pair = (struct rank_pair){.name = sql_column_text(row, 0, arena),
-                                   .canonical = sql_column_text(row, 1, arena),
-                                   .display = sql_column_text(row, 2, arena),
-                                   .has_number = sqlite3_column_type(row, 3) != SQLITE_NULL,
-                                   .number = sql_column_real(row, 3)};
-        if (pair->name == NULL || pair->canonical == NULL || pair->display == NULL) {
+        if (has_row && !read_pair(row, arena, &pairs[*out_count])) {
             return err_memory(err);
         }
     }

@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "store/csv.h"
+#include "store/layout.h"
 #include "store/rank.h"
 #include "sweeper/base/json.h"
 
-enum { POINT_WIDTH = 60 };
+enum { COLUMN_COUNT = 7, SETTINGS_COLUMN = COLUMN_COUNT - 1, REASON_WIDTH = 200 };
 
 static const struct rank_metric *metric_of(const struct rank_row *row, const char *name)
 {
@@ -101,6 +102,12 @@ static void put_row(struct json *json, const struct rank_row *row)
     }
     json_key(json, "point");
     json_int(json, row->point_id);
+    json_key(json, "points");
+    json_array_begin(json);
+    for (size_t i = 0; i < row->point_count; i++) {
+        json_int(json, row->points[i]);
+    }
+    json_array_end(json);
     json_key(json, "condition");
     json_object_begin(json);
     for (size_t i = 0; i < row->condition_count; i++) {
@@ -147,162 +154,313 @@ static void format_json(const struct rank_table *table, struct text *out)
     text_add_char(out, '\n');
 }
 
+/* ---- settings in words ---- */
+
+static const struct rank_pair *pair_of(const struct rank_pair *pairs, size_t count,
+                                       const char *name)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(pairs[i].name, name) == 0) {
+            return &pairs[i];
+        }
+    }
+    return NULL;
+}
+
+/* "name=value name=value" without what stays as found; what the server made of a value stands
+ * behind it. NULL where memory ends. */
+static const char *settings_text(struct arena *arena, const struct rank_row *row)
+{
+    struct text text;
+    text_open(&text, arena);
+    for (size_t i = 0; i < row->asked_count; i++) {
+        const struct rank_pair *asked = &row->asked[i];
+        const struct rank_pair *is = pair_of(row->effective, row->effective_count, asked->name);
+        if (strcmp(asked->canonical, "baseline") == 0) {
+            continue;
+        }
+        text_addf(&text, "%s%s=%s", text.size > 0 ? " " : "", asked->name, asked->display);
+        bool is_adjusted = is != NULL && strcmp(asked->canonical, "unset") != 0 &&
+                           strcmp(asked->canonical, is->canonical) != 0;
+        if (is_adjusted) {
+            text_addf(&text, " (is %s)", is->display);
+        }
+    }
+    return text_done(&text);
+}
+
+static const char *condition_text(struct arena *arena, const struct rank_row *row)
+{
+    struct text text;
+    text_open(&text, arena);
+    for (size_t i = 0; i < row->condition_count; i++) {
+        text_addf(&text, "%s%s=%s", i > 0 ? " " : "", row->condition[i].name,
+                  row->condition[i].display);
+    }
+    return text_done(&text);
+}
+
 /* ---- CSV ---- */
 
-static void format_csv(const struct rank_table *table, struct text *out)
+static bool put_csv_row(const struct rank_table *table, const struct rank_row *row,
+                        struct text *out)
+{
+    const struct rank_metric none = {.mean = NAN, .low = NAN, .high = NAN, .cv_pct = NAN};
+    const struct rank_metric *metric = metric_of(row, table->by);
+    const struct rank_metric *p99 = metric_of(row, "p99_ms");
+    const char *settings = row->baseline ? "baseline" : settings_text(out->arena, row);
+    const char *condition = condition_text(out->arena, row);
+    if (settings == NULL || condition == NULL) {
+        return false;
+    }
+    metric = metric != NULL ? metric : &none;
+    csv_number(out, row->rank > 0 ? (double)row->rank : (double)NAN, ',');
+    csv_number(out, (double)row->point_id, ',');
+    csv_text(out, condition, ',');
+    csv_text(out, row->tied ? "true" : "false", ',');
+    csv_text(out, row->baseline ? "true" : "false", ',');
+    csv_text(out, row->durable ? "true" : "false", ',');
+    csv_number(out, row->trials, ',');
+    csv_number(out, row->failed, ',');
+    csv_text(out, settings, ',');
+    csv_text(out, table->by, ',');
+    csv_number(out, metric->mean, ',');
+    csv_number(out, metric->low, ',');
+    csv_number(out, metric->high, ',');
+    csv_number(out, metric->cv_pct, ',');
+    csv_number(out, row->has_versus ? row->versus_mean_pct : (double)NAN, ',');
+    csv_number(out, row->versus_low_pct, ',');
+    csv_number(out, row->versus_high_pct, ',');
+    csv_number(out, p99 != NULL ? p99->mean : (double)NAN, ',');
+    csv_text(out, row->flags, ',');
+    csv_text(out, row->reason != NULL ? row->reason : "", '\n');
+    return true;
+}
+
+static bool format_csv(const struct rank_table *table, struct text *out)
 {
     text_add(out, "rank,point,condition,tied,baseline,durable,trials,failed,settings,metric,mean,"
                   "low,high,cv_pct,versus_baseline_pct,versus_low_pct,versus_high_pct,p99_ms,"
                   "flags,reason\n");
     for (size_t i = 0; i < table->row_count; i++) {
-        const struct rank_row *row = &table->rows[i];
-        const struct rank_metric *metric = metric_of(row, table->by);
-        const struct rank_metric *p99 = metric_of(row, "p99_ms");
-        char settings[2048];
-        char condition[512];
-        rank_pairs_text(row->asked, row->asked_count, settings, sizeof settings);
-        rank_pairs_text(row->condition, row->condition_count, condition, sizeof condition);
-        csv_number(out, row->rank > 0 ? (double)row->rank : (double)NAN, ',');
-        csv_number(out, (double)row->point_id, ',');
-        csv_text(out, condition, ',');
-        csv_text(out, row->tied ? "true" : "false", ',');
-        csv_text(out, row->baseline ? "true" : "false", ',');
-        csv_text(out, row->durable ? "true" : "false", ',');
-        csv_number(out, row->trials, ',');
-        csv_number(out, row->failed, ',');
-        csv_text(out, row->baseline ? "baseline" : settings, ',');
-        csv_text(out, table->by, ',');
-        csv_number(out, metric != NULL ? metric->mean : NAN, ',');
-        csv_number(out, metric != NULL ? metric->low : NAN, ',');
-        csv_number(out, metric != NULL ? metric->high : NAN, ',');
-        csv_number(out, metric != NULL ? metric->cv_pct : NAN, ',');
-        csv_number(out, row->has_versus ? row->versus_mean_pct : NAN, ',');
-        csv_number(out, row->versus_low_pct, ',');
-        csv_number(out, row->versus_high_pct, ',');
-        csv_number(out, p99 != NULL ? p99->mean : NAN, ',');
-        csv_text(out, row->flags, ',');
-        csv_text(out, row->reason != NULL ? row->reason : "", '\n');
+        if (!put_csv_row(table, &table->rows[i], out)) {
+            return false;
+        }
     }
+    return true;
 }
 
 /* ---- table ---- */
 
-void rank_pairs_text(const struct rank_pair *pairs, size_t count, char *buffer, size_t size)
-{
-    size_t used = 0;
-    buffer[0] = '\0';
-    for (size_t i = 0; i < count && used < size; i++) {
-        if (strcmp(pairs[i].display, "baseline") == 0) {
-            continue;
-        }
-        int added = snprintf(buffer + used, size - used, "%s%s=%s", used > 0 ? " " : "",
-                             pairs[i].name, pairs[i].display);
-        used += added > 0 ? (size_t)added : 0;
-    }
-}
+struct line {
+    const char *cells[COLUMN_COUNT];
+};
 
-static void gain_text(const struct rank_row *row, char *buffer, size_t size)
+/* The interval is that of a ratio, longer above than below: its ends are named, not a half. */
+static const char *interval_text(struct arena *arena, const struct rank_metric *metric)
 {
-    if (!row->has_versus || row->baseline) {
-        snprintf(buffer, size, "%s", "");
-    } else if (isnan(row->versus_low_pct)) {
-        snprintf(buffer, size, "%+.1f%%", row->versus_mean_pct);
-    } else {
-        snprintf(buffer, size, "%+.1f%% (%+.1f to %+.1f)", row->versus_mean_pct,
-                 row->versus_low_pct, row->versus_high_pct);
-    }
-}
-
-static void interval_text(const struct rank_metric *metric, char *buffer, size_t size)
-{
+    char mean[LAYOUT_NUMBER_SIZE];
+    char low[LAYOUT_NUMBER_SIZE];
+    char high[LAYOUT_NUMBER_SIZE];
     if (metric == NULL) {
-        snprintf(buffer, size, "%s", "-");
-    } else if (isnan(metric->low)) {
-        snprintf(buffer, size, "%.6g", metric->mean);
-    } else {
-        snprintf(buffer, size, "%.6g ±%.1f%%", metric->mean,
-                 50 * (metric->high - metric->low) / metric->mean);
+        return "-";
     }
+    layout_figure(metric->mean, mean);
+    if (isnan(metric->low)) {
+        return arena_strdup(arena, mean);
+    }
+    layout_figure(metric->low, low);
+    layout_figure(metric->high, high);
+    return arena_printf(arena, "%s (%s to %s)", mean, low, high);
 }
 
-static void put_line(const struct rank_table *table, const struct rank_row *row, struct text *out)
+static const char *gain_text(struct arena *arena, const struct rank_row *row)
 {
+    char mean[LAYOUT_NUMBER_SIZE];
+    char low[LAYOUT_NUMBER_SIZE];
+    char high[LAYOUT_NUMBER_SIZE];
+    if (!row->has_versus || row->baseline) {
+        return "";
+    }
+    layout_signed(row->versus_mean_pct, 1, mean);
+    if (isnan(row->versus_low_pct)) {
+        return arena_printf(arena, "%s%%", mean);
+    }
+    layout_signed(row->versus_low_pct, 1, low);
+    layout_signed(row->versus_high_pct, 1, high);
+    return arena_printf(arena, "%s%% (%s to %s)", mean, low, high);
+}
+
+/* Settings, flags, and the other points that came out the same. */
+static const char *description_text(struct arena *arena, const struct rank_row *row)
+{
+    struct text text;
+    const char *settings = row->baseline ? "baseline" : settings_text(arena, row);
+    if (settings == NULL) {
+        return NULL;
+    }
+    text_open(&text, arena);
+    text_add(&text, settings);
+    if (row->flags[0] != '\0') {
+        text_addf(&text, "  [%s]", row->flags);
+    }
+    for (size_t i = 1; i < row->point_count; i++) {
+        text_addf(&text, "%s%lld", i == 1 ? "  = point " : ", ", (long long)row->points[i]);
+    }
+    const char *whole = text_done(&text);
+    return whole != NULL ? layout_line(arena, whole, SIZE_MAX) : NULL;
+}
+
+static bool make_line(const struct rank_table *table, const struct rank_row *row,
+                      struct arena *arena, struct line *out)
+{
+    char tail[LAYOUT_NUMBER_SIZE];
     const struct rank_metric *p99 = metric_of(row, "p99_ms");
-    char settings[2048];
-    char gain[64];
-    char value[64];
-    char rank[16] = "-";
-    char tail[32] = "-";
-    rank_pairs_text(row->asked, row->asked_count, settings, sizeof settings);
-    gain_text(row, gain, sizeof gain);
-    interval_text(metric_of(row, table->by), value, sizeof value);
-    if (row->rank > 0) {
-        snprintf(rank, sizeof rank, "%d%s", row->rank, row->tied ? "=" : "");
+    layout_figure(p99 != NULL ? p99->mean : (double)NAN, tail);
+    *out = (struct line){
+        {row->rank > 0 ? arena_printf(arena, "%d%s", row->rank, row->tied ? "=" : "") : "-",
+         arena_printf(arena, "%lld", (long long)row->point_id),
+         interval_text(arena, metric_of(row, table->by)), arena_strdup(arena, tail),
+         arena_printf(arena, "%d", row->trials), gain_text(arena, row),
+         description_text(arena, row)}};
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        if (out->cells[i] == NULL) {
+            return false;
+        }
     }
-    if (p99 != NULL) {
-        snprintf(tail, sizeof tail, "%.4g", p99->mean);
+    return true;
+}
+
+static void put_line(const struct line *line, const size_t *widths, struct text *out)
+{
+    for (size_t i = 0; i < SETTINGS_COLUMN; i++) {
+        bool is_gain = i + 1 == SETTINGS_COLUMN;
+        (is_gain ? layout_left : layout_right)(out, line->cells[i], widths[i]);
+        text_add(out, "  ");
     }
-    /* ± is two bytes and one column. */
-    int width = 22 + (strstr(value, "±") != NULL ? 1 : 0);
-    text_addf(out, "%5s %6lld %*s %10s %3d  %-26s %s%s%s%s%s\n", rank, (long long)row->point_id,
-              width, value, tail, row->trials, gain, row->baseline ? "baseline" : settings,
-              row->flags[0] != '\0' ? "  [" : "", row->flags, row->flags[0] != '\0' ? "]" : "", "");
-    if (row->reason != NULL) {
-        text_addf(out, "%*s%.*s\n", 13, "", 200, row->reason);
+    text_addf(out, "%s\n", line->cells[SETTINGS_COLUMN]);
+}
+
+/* lines[0] is the heading. */
+static bool make_lines(const struct rank_table *table, struct arena *arena, struct line *lines,
+                       size_t *widths)
+{
+    const char *by = layout_line(arena, table->by, SIZE_MAX);
+    lines[0] =
+        (struct line){{"rank", "point", by, "p99_ms", "n", "against the baseline", "settings"}};
+    for (size_t i = 0; i < table->row_count; i++) {
+        if (!make_line(table, &table->rows[i], arena, &lines[i + 1])) {
+            return false;
+        }
     }
+    for (size_t i = 0; by != NULL && i <= table->row_count; i++) {
+        for (size_t j = 0; j < COLUMN_COUNT; j++) {
+            size_t width = layout_width(lines[i].cells[j]);
+            widths[j] = width > widths[j] ? width : widths[j];
+        }
+    }
+    return by != NULL;
 }
 
 static bool same_condition(const struct rank_row *a, const struct rank_row *b)
 {
-    char left[512];
-    char right[512];
-    rank_pairs_text(a->condition, a->condition_count, left, sizeof left);
-    rank_pairs_text(b->condition, b->condition_count, right, sizeof right);
-    return strcmp(left, right) == 0;
+    for (size_t i = 0; i < a->condition_count && i < b->condition_count; i++) {
+        if (strcmp(a->condition[i].name, b->condition[i].name) != 0 ||
+            strcmp(a->condition[i].canonical, b->condition[i].canonical) != 0) {
+            return false;
+        }
+    }
+    return a->condition_count == b->condition_count;
 }
 
-static void format_table(const struct rank_table *table, struct text *out)
+static bool put_title(const struct rank_row *row, const struct rank_row *before, struct text *out)
 {
-    char condition[512];
+    const char *words = condition_text(out->arena, row);
+    const char *condition = words != NULL ? layout_line(out->arena, words, SIZE_MAX) : NULL;
+    if (condition == NULL) {
+        return false;
+    }
+    const char *title = row->rank > 0 ? "" : "without a rank";
+    const char *between = title[0] != '\0' && condition[0] != '\0' ? "  " : "";
+    text_add(out, before != NULL ? "\n" : "");
+    if (title[0] != '\0' || condition[0] != '\0') {
+        text_addf(out, "%s%s%s\n", title, between, condition);
+    }
+    return true;
+}
+
+static void put_footer(const struct rank_table *table, struct text *out)
+{
+    char noise[LAYOUT_NUMBER_SIZE];
+    char confidence[LAYOUT_NUMBER_SIZE];
+    bool has_tie = false;
+    bool has_single = false;
+    for (size_t i = 0; i < table->row_count; i++) {
+        has_tie = has_tie || table->rows[i].tied;
+        has_single = has_single || strstr(table->rows[i].flags, "one-trial") != NULL;
+    }
+    text_add(out, table->row_count > 0 ? "\n" : "");
+    if (has_tie) {
+        text_add(out, "= cannot be told from the best\n");
+    }
+    if (!isnan(table->noise_pct) && table->row_count > 0) {
+        layout_figure(100 * table->confidence, confidence);
+        layout_figure(table->noise_pct, noise);
+        text_addf(out,
+                  "(low to high): %s %% intervals; runs of a point differ by %s %% (standard "
+                  "deviation, %d degrees of freedom)\n",
+                  confidence, noise, table->degrees);
+    }
+    if (has_single) {
+        text_add(out, "one-trial: its interval rests on the repeats of other points\n");
+    }
+    if (table->note[0] != '\0') {
+        text_addf(out, "note: %s\n", table->note);
+    }
+}
+
+static bool format_table(const struct rank_table *table, struct text *out)
+{
+    size_t widths[COLUMN_COUNT] = {0};
+    struct line *lines = ARENA_ARRAY(out->arena, struct line, table->row_count + 1);
+    if (lines == NULL || !make_lines(table, out->arena, lines, widths)) {
+        return false;
+    }
     for (size_t i = 0; i < table->row_count; i++) {
         const struct rank_row *row = &table->rows[i];
         const struct rank_row *before = i > 0 ? &table->rows[i - 1] : NULL;
         bool is_new =
             before == NULL || !same_condition(before, row) || (before->rank > 0) != (row->rank > 0);
         if (is_new) {
-            rank_pairs_text(row->condition, row->condition_count, condition, sizeof condition);
-            text_addf(out, "%s%s%s%s\n", before != NULL ? "\n" : "",
-                      row->rank > 0 ? "" : "without a rank", condition[0] != '\0' ? "  " : "",
-                      condition);
-            text_addf(out, "%5s %6s %22s %10s %3s  %-26s %s\n", "rank", "point", table->by,
-                      "p99_ms", "n", "against the baseline", "settings");
+            if (!put_title(row, before, out)) {
+                return false;
+            }
+            put_line(&lines[0], widths, out);
         }
-        put_line(table, row, out);
+        put_line(&lines[i + 1], widths, out);
+        if (row->reason != NULL) {
+            const char *reason = layout_line(out->arena, row->reason, REASON_WIDTH);
+            text_addf(out, "%*s%s\n", (int)(widths[0] + widths[1]) + 4, "",
+                      reason != NULL ? reason : "");
+        }
     }
-    if (table->note[0] != '\0') {
-        text_addf(out, "%snote: %s\n", table->row_count > 0 ? "\n" : "", table->note);
-    }
-    bool has_tie = false;
-    for (size_t i = 0; i < table->row_count; i++) {
-        has_tie = has_tie || table->rows[i].tied;
-    }
-    if (has_tie) {
-        text_add(out, "= cannot be told from the first\n");
-    }
+    put_footer(table, out);
+    return true;
 }
 
 bool rank_format(const struct rank_table *table, const char *format, struct text *out,
                  struct err *err)
 {
+    bool ok = true;
     if (strcmp(format, "json") == 0) {
         format_json(table, out);
     } else if (strcmp(format, "csv") == 0) {
-        format_csv(table, out);
+        ok = format_csv(table, out);
     } else if (strcmp(format, "table") == 0) {
-        format_table(table, out);
+        ok = format_table(table, out);
     } else {
         err_set(err, ERR_CODE_usage, "there is no format \"%s\"", format);
         return err_hint(err, "table, csv or json");
     }
-    return !out->failed || err_memory(err);
+    return (ok && !out->failed) || err_memory(err);
 }
