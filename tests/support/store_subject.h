@@ -27,6 +27,17 @@ static struct err err;
 static struct store *store; /* open for writing in most tests */
 static char folder[64];
 
+static bool is_child; /* ends where it fails: the other tests are its parent's */
+
+static inline void subject_fail(int line, const char *what, const char *text)
+{
+    if (is_child) {
+        fprintf(stderr, "line %d: %s: %s\n", line, what, text);
+        _exit(99);
+    }
+    fail_msg("line %d: %s: %s", line, what, text);
+}
+
 #define must(ok) must_at((ok), #ok, __LINE__)
 static inline void must_at(bool ok, const char *what, int line)
 {
@@ -34,7 +45,7 @@ static inline void must_at(bool ok, const char *what, int line)
     if (ok)
         return;
     err_format(&err, text, sizeof text);
-    fail_msg("line %d: %s: %s", line, what, text);
+    subject_fail(line, what, text);
 }
 
 /* Fails as it should: with this code, and then begins a new record. */
@@ -42,9 +53,9 @@ static inline void must_at(bool ok, const char *what, int line)
 static inline void must_fail_at(bool ok, enum err_code wanted, const char *what, int line)
 {
     if (ok)
-        fail_msg("line %d: %s went well", line, what);
+        subject_fail(line, what, "went well");
     if (err.code != wanted)
-        fail_msg("line %d: %s: %s (%s)", line, what, err.text, err_code_name(err.code));
+        subject_fail(line, what, err.text);
 }
 
 static inline const char *in_folder(const char *name)
@@ -282,8 +293,10 @@ static inline int in_child(int (*body)(void))
 {
     int status = 0;
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
+        is_child = true;
         _exit(body());
+    }
     assert_true(child > 0);
     assert_int_equal(waitpid(child, &status, 0), child);
     return WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status);

@@ -245,7 +245,7 @@ static void a_reading_without_memory_leaves_nothing_open(void **state)
     size_t counts[2];
     int failed = 0;
     must(store_baseline_put(store, at.sweep_id, &file, 1, &value, 1, &err));
-    for (size_t limit = 1; limit < 65536; limit += limit < 6000 ? 48 : 4096) {
+    for (size_t limit = 1; limit < 65536; limit += 40) {
         struct arena small;
         arena_open(&small, limit);
         failed += store_sweep_latest(store, &small, &sweep, &err) ? 0 : 1;

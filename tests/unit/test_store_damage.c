@@ -38,8 +38,10 @@ static int kill_after(int stages)
     assert_int_equal(pipe(ends), 0);
     told = ends[1];
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
+        is_child = true;
         _exit(stages_without_end());
+    }
     close(ends[1]);
     while (seen < stages && read(ends[0], &byte, 1) == 1)
         seen++;
@@ -71,39 +73,68 @@ static void a_killed_writer_loses_nothing_that_it_had_committed(void **state)
     }
 }
 
-/* ---- killed while it is being made ---- */
+/* ---- killed or refused in the middle ---- */
 
-static int calls_to_live = -1; /* writes and syncs let through before it dies; -1: all */
+static int calls_left = -1; /* reads, writes and syncs let through before the end; -1: all */
+static int refused_errno;   /* the end: calls fail so; 0: it dies */
+static bool is_refused_once;
+static bool are_calls_mine;
 
-static void live_or_die(void)
+static bool is_refused(void)
 {
-    if (calls_to_live == 0)
+    if (calls_left != 0) {
+        calls_left -= calls_left > 0 ? 1 : 0;
+        return false;
+    }
+    if (refused_errno == 0)
         raise(SIGKILL);
-    calls_to_live -= calls_to_live > 0 ? 1 : 0;
+    calls_left = is_refused_once ? -1 : 0;
+    errno = refused_errno;
+    return true;
 }
 
+/* Once calls are counted the disk is not waited for: no power is cut here. */
 int fdatasync(int file)
 {
-    live_or_die();
-    return (int)syscall(SYS_fdatasync, file);
+    return is_refused() ? -1 : are_calls_mine ? 0 : (int)syscall(SYS_fdatasync, file);
 }
 
-static ssize_t counted_pwrite(int file, const void *data, size_t size, off_t offset)
+static ssize_t my_pwrite(int file, const void *data, size_t size, off_t offset)
 {
-    live_or_die();
-    return pwrite(file, data, size, offset);
+    return is_refused() ? -1 : pwrite(file, data, size, offset);
+}
+
+static ssize_t my_pread(int file, void *data, size_t size, off_t offset)
+{
+    return is_refused() ? -1 : pread(file, data, size, offset);
+}
+
+/* SQLite has one of each pair, by how it was built. */
+static void take_calls(void)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    are_calls_mine = true;
+    sqlite3_syscall_ptr write_call = (sqlite3_syscall_ptr)my_pwrite;
+    sqlite3_syscall_ptr read_call = (sqlite3_syscall_ptr)my_pread;
+    const char *write_name = vfs->xGetSystemCall(vfs, "pwrite64") != NULL ? "pwrite64" : "pwrite";
+    const char *read_name = vfs->xGetSystemCall(vfs, "pread64") != NULL ? "pread64" : "pread";
+    assert_int_equal(vfs->xSetSystemCall(vfs, write_name, write_call), SQLITE_OK);
+    assert_int_equal(vfs->xSetSystemCall(vfs, read_name, read_call), SQLITE_OK);
+}
+
+static void remove_store(void)
+{
+    static const char *const names[] = {"s.db", "s.db-wal", "s.db-shm", "s.db-lock",
+                                        "s.db-journal"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        (void)unlink(in_folder(names[i]));
 }
 
 static int make_store_and_die(void)
 {
-    sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    sqlite3_syscall_ptr mine = (sqlite3_syscall_ptr)counted_pwrite;
-    if (vfs->xSetSystemCall(vfs, "pwrite64", mine) != SQLITE_OK &&
-        vfs->xSetSystemCall(vfs, "pwrite", mine) != SQLITE_OK)
-        return 1;
     if (!store_open(in_folder("s.db"), STORE_CREATE, &store, &err))
         return 2;
-    calls_to_live = -1;
+    calls_left = -1;
     return 0;
 }
 
@@ -114,22 +145,97 @@ static void a_store_whose_making_was_killed_is_made_again(void **state)
     (void)state;
     int result = -SIGKILL;
     int rounds = 0;
-    for (int calls = 1; result == -SIGKILL; calls++) {
-        calls_to_live = calls;
+    take_calls();
+    refused_errno = 0;
+    for (; result == -SIGKILL; rounds++) {
+        calls_left = rounds;
         result = in_child(make_store_and_die);
-        calls_to_live = -1;
-        must(store_open(in_folder("s.db"), STORE_WRITE, &store, &err));
-        begin_example();
-        assert_string_equal(ask("SELECT count(*) FROM trial"), "1");
-        store_close(store);
-        store = NULL;
-        static const char *const names[] = {"s.db", "s.db-wal", "s.db-shm", "s.db-lock"};
-        for (size_t i = 0; i < COUNT_OF(names); i++)
-            (void)unlink(in_folder(names[i]));
-        rounds++;
+        calls_left = -1;
+        if (access(in_folder("s.db"), F_OK) == 0) {
+            must(store_open(in_folder("s.db"), STORE_WRITE, &store, &err));
+            begin_example();
+            assert_string_equal(ask("SELECT count(*) FROM trial"), "1");
+            store_close(store);
+            store = NULL;
+        }
+        remove_store();
     }
     assert_int_equal(result, 0);
     assert_true(rounds > 20);
+}
+
+enum { STAGES = 4 };
+
+/* Two trials' worth of calls, to the first that fails; how many stages were said to be kept. */
+static bool use_store(int *out_kept)
+{
+    struct store_sweep sweep = example_sweep();
+    struct store_trial_begin trial = {.purpose = "explore"};
+    struct store_history *rows = NULL;
+    size_t count = 0;
+    int64_t id = 0;
+    const double samples[2000] = {1, 2, 3};
+    const struct store_series series = {"throughput", "load", 1, samples, COUNT_OF(samples)};
+    const struct store_result result = {.series = &series, .series_count = 1};
+    *out_kept = 0;
+    if (!store_open(in_folder("s.db"), STORE_CREATE, &store, &err) ||
+        !store_sweep_begin(store, &sweep, &trial.sweep_id, &err) ||
+        !store_call_begin(store, trial.sweep_id, &trial.call_id, &err) ||
+        !store_point_put(store, trial.sweep_id, "p", false, true, NULL, 0, &trial.point_id, &err) ||
+        !store_condition_put(store, trial.sweep_id, "", NULL, 0, &trial.condition_id, &err) ||
+        !store_trial_begin(store, &trial, &id, &err))
+        return false;
+    for (; *out_kept < STAGES; ++*out_kept) {
+        if (!store_stage_begin(store, id, "apply", &err))
+            return false;
+        if (!store_stage_end(store, id, "done", &err)) {
+            ++*out_kept;
+            return false;
+        }
+    }
+    return store_trial_result(store, id, &result, &err) &&
+           store_trial_end(store, id, "done", NULL, NULL, NULL, NULL, &err) &&
+           store_history_load(store, trial.sweep_id, &arena, &rows, &count, &err);
+}
+
+/* How many rounds it took until nothing was refused any more. A round may go well: SQLite lets the
+ * sync of a folder fail, and a checkpoint is for another time. */
+static int refuse_each(int with_errno, bool once)
+{
+    bool is_over = false;
+    int rounds = 0;
+    refused_errno = with_errno;
+    is_refused_once = once;
+    for (; !is_over; rounds++) {
+        int kept = 0;
+        err_clear(&err);
+        calls_left = rounds;
+        bool ok = use_store(&kept);
+        if (!ok && (err.class != ERR_STORE || err.native == 0 || err.text[0] == '\0'))
+            fail_msg("call %d: %s (%s, %d)", rounds, err.text, err_class_name(err.class),
+                     err.native);
+        if (store != NULL)
+            assert_idle();
+        store_close(store); /* where it may be refused as well */
+        is_over = calls_left > 0;
+        calls_left = -1;
+        must(store_open(in_folder("s.db"), STORE_CREATE, &store, &err));
+        if (atoi(ask("SELECT count(*) FROM stage")) < kept)
+            fail_msg("call %d: %s of %d stages", rounds, ask("SELECT count(*) FROM stage"), kept);
+        assert_string_equal(ask("PRAGMA integrity_check"), "ok");
+        store_close(store);
+        store = NULL;
+        remove_store();
+    }
+    return rounds;
+}
+
+static void a_refused_call_is_an_error_and_loses_nothing(void **state)
+{
+    (void)state;
+    take_calls();
+    assert_true(refuse_each(EIO, false) > 60);
+    assert_true(refuse_each(ENOSPC, true) > 60);
 }
 
 static void an_empty_file_becomes_a_store(void **state)
@@ -226,8 +332,10 @@ static void a_store_can_be_opened_at_every_moment_of_its_writing(void **state)
     assert_int_equal(pipe(ends), 0);
     told = ends[1];
     pid_t child = fork();
-    if (child == 0)
+    if (child == 0) {
+        is_child = true;
         _exit(write_much());
+    }
     assert_int_equal(read(ends[0], &byte, 1), 1);
     for (int i = 0; i < 300; i++) {
         struct store *reader = NULL;
@@ -460,6 +568,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_killed_writer_loses_nothing_that_it_had_committed),
         TEST(a_store_whose_making_was_killed_is_made_again),
+        TEST(a_refused_call_is_an_error_and_loses_nothing),
         TEST(an_empty_file_becomes_a_store),
         TEST_OPEN(a_second_writer_is_refused_while_readers_work),
         TEST(a_store_can_be_opened_at_every_moment_of_its_writing),

@@ -171,9 +171,11 @@ static void a_store_that_may_only_be_read_can_be_read(void **state)
     make_and_close(1);
     assert_int_equal(chmod(in_folder("s.db"), 0444), 0);
     assert_int_equal(chmod(in_folder("s.db-lock"), 0666), 0);
+    assert_int_equal(chmod(folder, 0555), 0); /* SQLite's two other files cannot be made */
+    assert_int_equal(in_child(use_as_nobody), 0);
     assert_int_equal(chmod(folder, 0777), 0);
     assert_int_equal(in_child(use_as_nobody), 0);
-    assert_int_equal(chmod(folder, 0555), 0);
+    assert_int_equal(chmod(folder, 0555), 0); /* they are there now */
     assert_int_equal(in_child(use_as_nobody), 0);
     assert_int_equal(chmod(folder, 0700), 0);
 }
