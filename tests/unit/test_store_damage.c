@@ -1,7 +1,8 @@
 /*
  * The store when it is not as it should be: killed, locked, taken away, full, damaged. What was
  * committed stays, and each error says what to do. Real file systems and limits; SQLite's system
- * calls are replaced only to be killed in them.
+ * calls are replaced only to be killed or refused in them.
+ * not under valgrind: some 500 stores are made, one for each call; that takes five minutes there.
  */
 #include "tests/support/store_subject.h"
 
