@@ -23,6 +23,9 @@ static bool pg_backend_open(struct server *server, struct err *err)
         err_set(err, ERR_CODE_unsupported, "no connection is named");
         return err_hint(err, "connect = \"host=... dbname=... user=...\"");
     }
+    if (!connection_check(spec->connect, err)) {
+        return false;
+    }
     server->state = ARENA_NEW(server->arena, struct pg_state);
     return server->state != NULL || err_memory(err);
 }

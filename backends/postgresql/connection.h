@@ -11,9 +11,16 @@
 
 /* Connects within the deadline without ever blocking longer (but for the resolver, which libpq
  * calls itself). The connection comes back non-blocking. Errors: connection, with the SQLSTATE
- * where the server itself refused; timeout. */
+ * where the server itself refused; timeout; sweep_file where libpq cannot use the string. */
 bool connection_open(const struct session_spec *spec, int64_t deadline, PGconn **out,
                      struct err *err);
+
+/* Whether the connection string can be read, before anything is done with it. Errors: sweep_file.
+ */
+bool connection_check(const char *connect, struct err *err) MUST_USE;
+
+/* Of a refused connection: whether no waiting can mend it. */
+bool connection_is_final(const struct err *err);
 
 /* Fills the record from an error result: the server's words, its detail or hint, and
  * "SQLSTATE xxxxx" as the native code. Returns false. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/postgresql/connection.h"
 #include "backends/postgresql/postgresql.h"
 #include "backends/postgresql/server.h"
 #include "sweeper/base/text.h"
@@ -309,27 +310,12 @@ bool pg_start(struct server *server, int64_t deadline, struct err *err)
 
 /* ---- ready ---- */
 
-/* What waiting cannot mend: a wrong password or role, no such database, and what libpq refuses to
- * try at all. */
-static bool is_hopeless(const struct err *err)
-{
-    static const char *const classes[] = {"SQLSTATE 28", "SQLSTATE 3D000", "SQLSTATE 42501"};
-    for (size_t i = 0; i < COUNT_OF(classes); i++) {
-        if (text_starts_with(err->native_text, classes[i])) {
-            return true;
-        }
-    }
-    return text_starts_with(err->text, "invalid connection option") ||
-           text_starts_with(err->text, "missing \"=\"") ||
-           strstr(err->text, "no password supplied") != NULL;
-}
-
 static bool not_yet(struct pg_state *state, const char **out_why, struct err *err)
 {
     snprintf(state->why, sizeof state->why, "%s", err->text);
     *out_why = state->why;
-    if (is_hopeless(err)) {
-        return err_hint(err, "see target.connect and where its password comes from");
+    if (connection_is_final(err)) {
+        return false;
     }
     err_clear(err);
     return true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/postgresql/connection.h"
 #include "backends/postgresql/server.h"
 #include "sweeper/base/text.h"
 
@@ -49,37 +50,6 @@ static bool take_version(struct server *server, struct session *session, int64_t
     return true;
 }
 
-static bool is_same_file(struct server *server, const char *a, const char *b, int64_t deadline,
-                         bool *out, struct err *err)
-{
-    const char *const first[] = {"readlink", "-f", "--", a, NULL};
-    const char *const second[] = {"readlink", "-f", "--", b, NULL};
-    const char *real_a = NULL;
-    const char *real_b = NULL;
-    if (!pg_ask_host(server, first, deadline, server->arena, &real_a, err) ||
-        !pg_ask_host(server, second, deadline, server->arena, &real_b, err)) {
-        return false;
-    }
-    *out = real_a != NULL && real_b != NULL && strcmp(real_a, real_b) == 0;
-    return true;
-}
-
-/* The sweep file may name the file by another path, or name one that is included. The server's
- * spelling is used for its own, because that is what pg_settings.sourcefile shows. */
-static bool take_config(struct server *server, const char *config, int64_t deadline,
-                        struct err *err)
-{
-    const char *asked = server->spec->config;
-    bool is_main = asked == NULL || (config != NULL && strcmp(asked, config) == 0);
-    if (!is_main && config != NULL &&
-        !is_same_file(server, asked, config, deadline, &is_main, err)) {
-        return false;
-    }
-    pg_state_of(server)->edits_include = !is_main;
-    server->facts.config_path = is_main ? config : asked;
-    return true;
-}
-
 /* The server knows best; what it hides, the sweep file must say. */
 static bool take_paths(struct server *server, struct session *session, int64_t deadline,
                        struct err *err)
@@ -93,7 +63,7 @@ static bool take_paths(struct server *server, struct session *session, int64_t d
     server->facts.data_directory = data != NULL ? data : server->spec->data_directory;
     bool by_sql = server->spec->apply != NULL && strcmp(server->spec->apply, "sql") == 0;
     if (!by_sql || server->facts.data_directory == NULL) {
-        return take_config(server, config, deadline, err);
+        return pg_config_take(server, session, config, deadline, err);
     }
     server->facts.config_path =
         arena_printf(server->arena, "%s/postgresql.auto.conf", server->facts.data_directory);
@@ -237,12 +207,26 @@ bool pg_identify(struct server *server, struct session *session, int64_t deadlin
     return true;
 }
 
+/* Nothing is touched yet, and waiting would not mend it: then it is what was asked for. */
+static bool open_session(const struct server *server, int64_t deadline, struct session **out,
+                         struct err *err)
+{
+    if (pg_control_open(server, deadline, out, err)) {
+        return true;
+    }
+    if (err->code == ERR_CODE_connection && connection_is_final(err)) {
+        err->code = ERR_CODE_unsupported;
+        err->class = ERR_PLAN;
+    }
+    return false;
+}
+
 bool pg_probe(struct server *server, const struct knob *const *knobs, size_t knob_count,
               int64_t deadline, struct arena *arena, const struct knob **out_knobs,
               struct reading *out, struct err *err)
 {
     CLEANUP(pg_control_close) struct session *session = NULL;
-    return pg_control_open(server, deadline, &session, err) &&
+    return open_session(server, deadline, &session, err) &&
            take_version(server, session, deadline, err) &&
            take_paths(server, session, deadline, err) && examine(server, deadline, err) &&
            take_log(server, session, deadline, err) && describe_start(server, err) &&

@@ -83,6 +83,12 @@ bool pg_probe(struct server *server, const struct knob *const *knobs, size_t kno
 bool pg_identify(struct server *server, struct session *session, int64_t deadline,
                  struct err *err) MUST_USE;
 
+/* ---- config_path.c ---- */
+/* facts.config_path: the file that target.config names, which must be one that the server reads,
+ * or else the server's own, `config` (NULL: hidden). Errors: not_found, unsupported. */
+bool pg_config_take(struct server *server, struct session *session, const char *config,
+                    int64_t deadline, struct err *err) MUST_USE;
+
 /* ---- locate.c: the server's processes and files on its host ---- */
 /* As probed or recalled, else as the sweep file says; NULL not known. */
 const char *pg_data_directory(const struct server *server);

@@ -150,6 +150,46 @@ static void names_later_includes(void **state)
     reload(subject);
 }
 
+static bool probe_with(struct subject *subject, const char *config)
+{
+    subject->spec.config = config;
+    return subject->backend->probe(&subject->server, NULL, 0, DEADLINE, &subject->arena, NULL, NULL,
+                                   &subject->err);
+}
+
+/* The file to edit must be one that the server reads, however it is spelled. */
+static void edits_only_what_the_server_reads(void **state)
+{
+    struct subject *subject = *state;
+    static const char make[] =
+        "printf 'work_mem = 6MB\\n' >\"$1/read.conf\" && cp \"$1/read.conf\" \"$1/unread.conf\" &&"
+        " ln -s \"$1\" \"$1/itself\" && chown -h \"$(stat -c %u:%g \"$1\")\" \"$1\"/*read.conf";
+    static const char remove[] = "rm \"$1/read.conf\" \"$1/unread.conf\" \"$1/itself\"";
+    begin(subject);
+    const char *data = subject->server.facts.data_directory;
+    const char *config = subject->server.facts.config_path;
+    struct arena *arena = &subject->arena;
+    subject_says(subject, make, data, "");
+    append(subject, "include 'read.conf'\n");
+    reload(subject);
+    MUST_FAIL(probe_with(subject, "/etc/postgresql.conf.not"), ERR_CODE_not_found);
+    assert_non_null(strstr(subject->err.text, "/etc/postgresql.conf.not does not exist"));
+    assert_non_null(strstr(subject->err.text, config));
+    MUST_FAIL(probe_with(subject, arena_printf(arena, "%s/unread.conf", data)),
+              ERR_CODE_unsupported);
+    assert_non_null(strstr(subject->err.text, "does not read"));
+    assert_non_null(strstr(subject->err.text, config));
+    MUST(probe_with(subject, arena_printf(arena, "%s/itself/read.conf", data)));
+    assert_string_equal(subject->server.facts.config_path,
+                        arena_printf(arena, "%s/read.conf", data));
+    MUST(probe_with(subject, arena_printf(arena, "%s/itself/postgresql.conf", data)));
+    assert_string_equal(subject->server.facts.config_path, config);
+    subject->spec.config = NULL;
+    put(subject, subject->config);
+    subject_says(subject, remove, data, "");
+    reload(subject);
+}
+
 static void names_connection_options(void **state)
 {
     struct subject *subject = *state;
@@ -432,6 +472,7 @@ int main(void)
         cmocka_unit_test_teardown(names_alter_system, clean_up),
         cmocka_unit_test_teardown(names_alter_database_and_role, clean_up),
         cmocka_unit_test_teardown(names_later_includes, clean_up),
+        cmocka_unit_test_teardown(edits_only_what_the_server_reads, clean_up),
         cmocka_unit_test_teardown(names_connection_options, clean_up),
         cmocka_unit_test_teardown(edits_the_file_of_alter_system, clean_up),
         cmocka_unit_test_teardown(tells_what_waits_for_a_restart, clean_up),

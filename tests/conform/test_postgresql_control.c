@@ -226,7 +226,7 @@ static void waiting_mends_no_wrong_login(void **state)
     const char *why = NULL;
     begin(subject);
     static const char *const wrong[] = {"user=nobody_of_this_name", "dbname=no_such_database",
-                                        "bogus_option=1"};
+                                        "host=127.0.0.1 sslmode=require"};
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         subject->spec.connect = arena_printf(&subject->arena, "%s %s", good, wrong[i]);
         MUST_FAIL(
@@ -237,6 +237,54 @@ static void waiting_mends_no_wrong_login(void **state)
     subject->spec.connect = "host=127.0.0.1 port=1 user=x dbname=x";
     MUST(subject->backend->ready(&subject->server, DEADLINE, &is_ready, &why, &subject->err));
     assert_false(is_ready);
+    subject->spec.connect = good;
+}
+
+/* What is wrong with the login is a mistake of the sweep file, as long as nothing is touched. */
+static void wrong_logins_are_bad_input(void **state)
+{
+    struct subject *subject = *state;
+    static const struct {
+        const char *connect;
+        enum err_code code;
+        const char *words;
+        const char *hint;
+    } cases[] = {
+        {"bogus_option=1", ERR_CODE_sweep_file, "invalid connection option \"bogus_option\"",
+         "target.connect"},
+        {"dbname", ERR_CODE_sweep_file, "missing \"=\" after \"dbname\"", "target.connect"},
+        {"host=127.0.0.1 keepalives_idle=soon", ERR_CODE_sweep_file, "keepalives_idle",
+         "target.connect"},
+        {"port=99999", ERR_CODE_sweep_file, "99999", "target.connect"},
+        {"sslmode=maybe", ERR_CODE_sweep_file, "maybe", "target.connect"},
+        {"service=nowhere", ERR_CODE_sweep_file, "nowhere", "target.connect"},
+        {"user=nobody_of_this_name", ERR_CODE_unsupported, "nobody_of_this_name", "pg_hba.conf"},
+        {"dbname=no_such_database", ERR_CODE_unsupported, "no_such_database", "dbname="},
+        {"host=127.0.0.1 sslmode=require", ERR_CODE_unsupported, "SSL", "sslmode"},
+        {"host=127.0.0.1 port=1", ERR_CODE_connection, "Connection refused", "does the server run"},
+        {"host=no.such.host.invalid", ERR_CODE_connection, "no.such.host.invalid", "right host"},
+    };
+    begin(subject);
+    const char *good = subject->spec.connect;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        subject->spec.connect = arena_printf(&subject->arena, "%s %s", good, cases[i].connect);
+        MUST_FAIL(subject->backend->probe(&subject->server, NULL, 0, DEADLINE, &subject->arena,
+                                          NULL, NULL, &subject->err),
+                  cases[i].code);
+        if (strstr(subject->err.text, cases[i].words) == NULL ||
+            strstr(subject->err.hint, cases[i].hint) == NULL)
+            fail_msg("%s: said: %s; hint: %s", cases[i].connect, subject->err.text,
+                     subject->err.hint);
+        bool is_plan = cases[i].code != ERR_CODE_connection;
+        assert_int_equal(subject->err.class, is_plan ? ERR_PLAN : ERR_POINT);
+    }
+    static const char *const secrets[] = {"host=x password=half secret",
+                                          "postgresql://bench:secret%zz@127.0.0.1/bench"};
+    for (size_t i = 0; i < COUNT_OF(secrets); i++) {
+        subject->spec.connect = secrets[i];
+        MUST_FAIL(subject->backend->open(&subject->server, &subject->err), ERR_CODE_sweep_file);
+        assert_null(strstr(subject->err.text, "secret"));
+    }
     subject->spec.connect = good;
 }
 
@@ -340,6 +388,7 @@ int main(void)
         cmocka_unit_test_teardown(follows_the_collector, clean_up),
         cmocka_unit_test_teardown(checks_before_a_start, clean_up),
         cmocka_unit_test_teardown(waiting_mends_no_wrong_login, clean_up),
+        cmocka_unit_test_teardown(wrong_logins_are_bad_input, clean_up),
         cmocka_unit_test_teardown(a_password_is_given_and_never_told, clean_up),
         cmocka_unit_test_teardown(another_server_is_not_ours, clean_up),
         cmocka_unit_test_teardown(a_copy_survives_its_accidents, clean_up),

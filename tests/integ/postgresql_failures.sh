@@ -78,6 +78,20 @@ pg_sweep "$TMP/rule.cfg" 'work_mem = [ "1MB", "8MB" ];' 'rules = [ "work_mem > 1
 run_status 'a rule that prunes everything is refused' 2 "$DBSWEEP" run "$TMP/rule.cfg"
 pg_sweep "$TMP/path.cfg" 'archive_command = ( "touch /tmp/x" );'
 run_status 'a dangerous knob is refused' 2 "$DBSWEEP" run "$TMP/path.cfg"
+pg_sweep "$TMP/login.cfg" 'work_mem = [ "1MB", "8MB" ];'
+# wrong_login WHAT OPTION STATUS PATTERN
+wrong_login() {
+    sed "s|^  connect = \"\(.*\)\";|  connect = \"\1 $2\";|" "$TMP/login.cfg" >"$TMP/wrong.cfg"
+    run_status "$1 ends it with $3" "$3" "$DBSWEEP" run "$TMP/wrong.cfg"
+    like "$1 is named" "$ERRORS" "$4"
+}
+wrong_login 'an unknown option' bogus=1 2 '*invalid connection option "bogus"*target.connect*'
+wrong_login 'no such role' user=nobody_here 2 '*"nobody_here" does not exist*'
+wrong_login 'no such database' dbname=nowhere 2 '*"nowhere" does not exist*'
+wrong_login 'a port without a server' port=1 4 '*connection to server*failed*does the server run*'
+sed "s|^  connect = |  config = \"/etc/no-such.conf\"; &|" "$TMP/login.cfg" >"$TMP/nofile.cfg"
+run_status 'a configuration that is not there is refused' 2 "$DBSWEEP" run "$TMP/nofile.cfg"
+like 'with the one that is' "$ERRORS" "*/etc/no-such.conf does not exist*$config*"
 unchanged 'after wrong input' "$config"
 
 # ---- server down, server killed ----
