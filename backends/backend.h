@@ -125,6 +125,11 @@ struct backend {
                   struct err *err);
 
     /* ---- optional; NULL means what stands behind ---- */
+    /* Where there is no file to render: the settings as statements for people to keep, in a working
+     * order, with comments that begin with "--". BASELINE and UNSET values are left out. NULL: the
+     * point cannot be emitted. Errors: knob_unknown, knob_value. */
+    bool (*statements)(const struct setting *settings, size_t setting_count, struct arena *arena,
+                       const char **out, struct err *err);
     /* Other layers that will beat the file for these knobs (preflight). NULL: nobody can. */
     bool (*overrides)(struct server *server, const struct setting *settings, size_t setting_count,
                       int64_t deadline, struct err *err);

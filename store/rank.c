@@ -127,8 +127,8 @@ static void summarise_metric(const struct ranking *ranking, const struct rank_no
     /* Rounding must not carry it over a limit that all runs keep. */
     out->mean = fmin(fmax(exp(mean), plain.min), plain.max);
     double half = rank_half_width(ranking, noise, 1.0 / (double)count);
-    out->low = exp(mean - half);
-    out->high = exp(mean + half);
+    out->low = out->mean * exp(-half);
+    out->high = out->mean * exp(half);
 }
 
 static bool summarise(struct ranking *ranking, const struct rank_noise *noises,

@@ -39,6 +39,8 @@ struct rank_pair {
     const char *name;
     const char *display; /* as asked or effective, for people */
     const char *canonical;
+    const char *type; /* of what was asked, as the sweep declared it (knob_type_name); else "" */
+    const char *unit; /* unit_name */
     bool has_number;
     double number;
 };

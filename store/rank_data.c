@@ -266,9 +266,12 @@ static bool read_pair(sqlite3_stmt *row, struct arena *arena, struct rank_pair *
     *out = (struct rank_pair){.name = sql_column_text(row, 0, arena),
                               .canonical = sql_column_text(row, 1, arena),
                               .display = sql_column_text(row, 2, arena),
+                              .type = sql_column_text(row, 4, arena),
+                              .unit = sql_column_text(row, 5, arena),
                               .has_number = sqlite3_column_type(row, 3) != SQLITE_NULL,
                               .number = sql_column_real(row, 3)};
-    return out->name != NULL && out->canonical != NULL && out->display != NULL;
+    return out->name != NULL && out->canonical != NULL && out->display != NULL &&
+           out->type != NULL && out->unit != NULL;
 }
 
 /* A reader sees one state of the store only within a statement: rows that came since are left. */

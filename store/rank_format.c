@@ -9,6 +9,7 @@
 #include "store/layout.h"
 #include "store/rank.h"
 #include "sweeper/base/json.h"
+#include "sweeper/base/units.h"
 
 enum { COLUMN_COUNT = 7, SETTINGS_COLUMN = COLUMN_COUNT - 1, REASON_WIDTH = 200 };
 
@@ -404,7 +405,7 @@ static void put_footer(const struct rank_table *table, struct text *out)
         text_add(out, "= cannot be told from the best\n");
     }
     if (!isnan(table->noise_pct) && table->row_count > 0) {
-        layout_figure(100 * table->confidence, confidence);
+        units_format_real(round(1e6 * table->confidence) / 1e4, confidence, sizeof confidence);
         layout_figure(table->noise_pct, noise);
         text_addf(out,
                   "(low to high): %s %% intervals; runs of a point differ by %s %% (standard "

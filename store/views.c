@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "store/csv.h"
+#include "store/layout.h"
 #include "store/sql.h"
 #include "sweeper/base/clock.h"
 
@@ -107,7 +108,13 @@ static bool read_eta(struct store *store, struct progress *out, struct err *err)
         return false;
     }
     sql_int(row, 1, out->sweep.sweep_id);
-    while (count < RECENT && sql_next(store, row, &has_row, err) && has_row) {
+    while (count < RECENT) {
+        if (!sql_next(store, row, &has_row, err)) {
+            return false;
+        }
+        if (!has_row) {
+            break;
+        }
         recent[count++] = sqlite3_column_double(row, 0) / 1e6;
     }
     sqlite3_reset(row);
@@ -152,7 +159,13 @@ static bool read_failures(struct store *store, struct arena *arena, struct progr
         return false;
     }
     sql_int(row, 1, out->sweep.sweep_id);
-    while (out->failure_count < SHOWN_FAILURES && sql_next(store, row, &has_row, err) && has_row) {
+    while (out->failure_count < SHOWN_FAILURES) {
+        if (!sql_next(store, row, &has_row, err)) {
+            return false;
+        }
+        if (!has_row) {
+            break;
+        }
         struct failure *failure = &out->failures[out->failure_count++];
         const char *reason = sql_column_text(row, 3, arena);
         *failure =
@@ -266,11 +279,15 @@ static void status_table(const struct progress *progress, struct text *out)
                   progress->running_stage, or_baseline(progress->running_point));
     }
     if (!isnan(progress->eta_s) && progress->running_trial > 0) {
-        text_addf(out, "left:    about %.0f s\n", progress->eta_s);
+        char left[LAYOUT_NUMBER_SIZE];
+        layout_fixed(progress->eta_s, 0, left);
+        text_addf(out, "left:    about %s s\n", left);
     }
     if (progress->best_point != NULL) {
-        text_addf(out, "best:    %.6g %s, point %lld: %s (one run; `dbsweep rank` knows more)\n",
-                  progress->best_value, progress->sweep.rank_by, (long long)progress->best_id,
+        char best[LAYOUT_NUMBER_SIZE];
+        layout_figure(progress->best_value, best);
+        text_addf(out, "best:    %s %s, point %lld: %s (one run; `dbsweep rank` knows more)\n",
+                  best, progress->sweep.rank_by, (long long)progress->best_id,
                   or_baseline(progress->best_point));
     }
     for (size_t i = 0; i < progress->failure_count; i++) {
@@ -333,8 +350,13 @@ static bool add_columns(struct exporter *exporter, enum sql_id id, int64_t sweep
         return false;
     }
     sql_int(row, 1, sweep_id);
-    while (exporter->column_count < COLUMN_LIMIT && sql_next(exporter->store, row, &has_row, err) &&
-           has_row) {
+    while (exporter->column_count < COLUMN_LIMIT) {
+        if (!sql_next(exporter->store, row, &has_row, err)) {
+            return false;
+        }
+        if (!has_row) {
+            break;
+        }
         const char *name = sql_column_text(row, 0, exporter->arena);
         if (name == NULL) {
             return err_memory(err);

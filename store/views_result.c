@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/layout.h"
 #include "store/views.h"
 
-enum { NAME_WIDTH = 32 };
+enum { NAME_WIDTH = 32, NAME_LIMIT = 100 };
 
 struct totals {
     uint64_t transactions;
@@ -50,6 +51,38 @@ static bool has_several(const struct store_statement *rows, size_t count)
     return false;
 }
 
+enum { NUMBER_COUNT = 4, NUM_WIDTH = 12 };
+static const size_t number_widths[NUMBER_COUNT] = {14, 12, 12, 12};
+
+static void put_table_row(struct text *out, const char *name, const double *numbers, uint64_t num)
+{
+    layout_left(out, name, NAME_WIDTH);
+    for (size_t i = 0; i < NUMBER_COUNT; i++) {
+        char number[LAYOUT_NUMBER_SIZE];
+        layout_fixed(numbers[i], 6, number);
+        text_add_char(out, ' ');
+        layout_right(out, number, number_widths[i]);
+    }
+    text_addf(out, " %*llu\n", NUM_WIDTH, (unsigned long long)num);
+}
+
+static void put_rates(const struct totals *totals, double elapsed_s, struct text *out)
+{
+    char elapsed[LAYOUT_NUMBER_SIZE];
+    char tpm[LAYOUT_NUMBER_SIZE];
+    char spm[LAYOUT_NUMBER_SIZE];
+    layout_fixed(elapsed_s, 3, elapsed);
+    layout_fixed(a_minute(totals->transactions, elapsed_s), 2, tpm);
+    layout_fixed(a_minute(totals->statements, elapsed_s), 2, spm);
+    text_addf(out, "time: %s, total transactions: %llu, TPM: %s, SPM: %s", elapsed,
+              (unsigned long long)totals->transactions, tpm, spm);
+    if (totals->has_new_orders) {
+        layout_fixed(a_minute(totals->new_orders, elapsed_s), 2, tpm);
+        text_addf(out, ", NOTPM: %s", tpm);
+    }
+    text_add_char(out, '\n');
+}
+
 void view_statement_table(const struct store_statement *rows, size_t count, double elapsed_s,
                           struct text *out)
 {
@@ -59,24 +92,19 @@ void view_statement_table(const struct store_statement *rows, size_t count, doub
               "avg", "num");
     for (size_t i = 0; i < count; i++) {
         const struct store_statement *row = &rows[i];
-        char name[128];
-        if (row->statement[0] == '\0') {
-            continue;
+        const double numbers[] = {row->total_s, row->min_s, row->max_s, row->avg_s};
+        const char *whole =
+            arena_printf(out->arena, "%s%s%s", with_transaction ? row->transaction : "",
+                         with_transaction ? "." : "", row->statement);
+        const char *name = whole != NULL ? layout_line(out->arena, whole, NAME_LIMIT) : NULL;
+        out->failed = out->failed || name == NULL;
+        if (row->statement[0] != '\0' && name != NULL) {
+            put_table_row(out, name, numbers, row->count);
         }
-        snprintf(name, sizeof name, "%s%s%s", with_transaction ? row->transaction : "",
-                 with_transaction ? "." : "", row->statement);
-        text_addf(out, "%-*s %14.6f %12.6f %12.6f %12.6f %12llu\n", NAME_WIDTH, name, row->total_s,
-                  row->min_s, row->max_s, row->avg_s, (unsigned long long)row->count);
     }
-    text_addf(out, "%-*s %14.6f %12s %12s %12s %12llu\n", NAME_WIDTH, "totals", totals.total_s, "-",
-              "-", "-", (unsigned long long)totals.statements);
-    text_addf(out, "time: %.3f, total transactions: %llu, TPM: %.2f, SPM: %.2f", elapsed_s,
-              (unsigned long long)totals.transactions, a_minute(totals.transactions, elapsed_s),
-              a_minute(totals.statements, elapsed_s));
-    if (totals.has_new_orders) {
-        text_addf(out, ", NOTPM: %.2f", a_minute(totals.new_orders, elapsed_s));
-    }
-    text_add_char(out, '\n');
+    const double numbers[] = {totals.total_s, NAN, NAN, NAN};
+    put_table_row(out, "totals", numbers, totals.statements);
+    put_rates(&totals, elapsed_s, out);
 }
 
 /* ---- JSON ---- */

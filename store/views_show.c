@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "store/layout.h"
 #include "store/sql.h"
 #include "store/views.h"
 #include "sweeper/base/clock.h"
+
+enum { LINE_WIDTH = 300 };
 
 struct shown {
     int64_t trial_id;
@@ -123,7 +126,13 @@ static bool read_statements(struct store *store, int64_t trial_id, struct arena 
         return rows != NULL ? false : err_memory(err);
     }
     sql_int(row, 1, trial_id);
-    for (size_t i = 0; i < count && sql_next(store, row, &has_row, err) && has_row; i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (!sql_next(store, row, &has_row, err)) {
+            return false;
+        }
+        if (!has_row) {
+            break;
+        }
         read_statement(row, arena, &rows[i]);
         if (rows[i].transaction == NULL || rows[i].statement == NULL) {
             return err_memory(err);
@@ -149,7 +158,13 @@ static bool read_metrics(struct store *store, int64_t trial_id, struct arena *ar
         return rows != NULL ? false : err_memory(err);
     }
     sql_int(row, 1, trial_id);
-    for (size_t i = 0; i < count && sql_next(store, row, &has_row, err) && has_row; i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (!sql_next(store, row, &has_row, err)) {
+            return false;
+        }
+        if (!has_row) {
+            break;
+        }
         rows[i].name = sql_column_text(row, 0, arena);
         rows[i].value = sqlite3_column_double(row, 1);
         rows[i].better = sql_column_text(row, 2, arena);
@@ -210,7 +225,13 @@ static bool read_series(struct store *store, int64_t trial_id, struct arena *are
         return rows != NULL ? false : err_memory(err);
     }
     sql_int(row, 1, trial_id);
-    for (size_t i = 0; i < count && sql_next(store, row, &has_row, err) && has_row; i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (!sql_next(store, row, &has_row, err)) {
+            return false;
+        }
+        if (!has_row) {
+            break;
+        }
         if (!decode_series(row, arena, &rows[i])) {
             return err_memory(err);
         }
@@ -235,7 +256,13 @@ static bool read_errors(struct store *store, int64_t trial_id, struct arena *are
         return rows != NULL ? false : err_memory(err);
     }
     sql_int(row, 1, trial_id);
-    for (size_t i = 0; i < count && sql_next(store, row, &has_row, err) && has_row; i++) {
+    for (size_t i = 0; i < count; i++) {
+        if (!sql_next(store, row, &has_row, err)) {
+            return false;
+        }
+        if (!has_row) {
+            break;
+        }
         rows[i].transaction = sql_column_text(row, 0, arena);
         rows[i].code = printable_column(row, 1, arena);
         rows[i].text = printable_column(row, 2, arena);
@@ -401,6 +428,28 @@ static bool show_json(struct store *store, const struct shown *shown, struct tex
 
 /* ---- text ---- */
 
+/* name, asked, what it is, verdict, source and detail: much of it is the server's. */
+static bool put_value_line(sqlite3_stmt *row, struct text *out)
+{
+    static const int columns[] = {0, 1, 6, 5, 4, 7};
+    const char *cells[COUNT_OF(columns)];
+    for (size_t i = 0; i < COUNT_OF(columns); i++) {
+        const char *cell = (const char *)sqlite3_column_text(row, columns[i]);
+        cells[i] = layout_line(out->arena, cell != NULL ? cell : "?", LINE_WIDTH);
+        if (cells[i] == NULL) {
+            return false;
+        }
+    }
+    text_add(out, "  ");
+    layout_left(out, cells[0], 32);
+    text_add(out, " asked ");
+    layout_left(out, cells[1], 14);
+    text_add(out, " is ");
+    layout_left(out, cells[2], 14);
+    text_addf(out, " %s, %s%s%s\n", cells[3], cells[4], cells[5][0] != '\0' ? ": " : "", cells[5]);
+    return true;
+}
+
 static bool text_values(struct store *store, int64_t trial_id, struct text *out, struct err *err)
 {
     bool has_row = false;
@@ -413,12 +462,9 @@ static bool text_values(struct store *store, int64_t trial_id, struct text *out,
         if (!has_row) {
             return true;
         }
-        const char *effective = (const char *)sqlite3_column_text(row, 6);
-        const char *detail = (const char *)sqlite3_column_text(row, 7);
-        text_addf(out, "  %-32s asked %-14s is %-14s %s, %s%s%s\n", sqlite3_column_text(row, 0),
-                  sqlite3_column_text(row, 1), effective != NULL ? effective : "?",
-                  sqlite3_column_text(row, 5), sqlite3_column_text(row, 4),
-                  detail[0] != '\0' ? ": " : "", detail);
+        if (!put_value_line(row, out)) {
+            return err_memory(err);
+        }
     }
     return false;
 }
@@ -438,7 +484,9 @@ static bool text_stages(struct store *store, int64_t trial_id, struct text *out,
             return true;
         }
         double elapsed_ms = sql_column_real(row, 2) / 1000;
-        text_addf(out, " %s %.0f", sqlite3_column_text(row, 0), isnan(elapsed_ms) ? 0 : elapsed_ms);
+        char elapsed[LAYOUT_NUMBER_SIZE];
+        layout_fixed(elapsed_ms, 0, elapsed); /* "-": under way, or it was ended by a kill */
+        text_addf(out, " %s %s", sqlite3_column_text(row, 0), elapsed);
     }
     return false;
 }
@@ -460,8 +508,13 @@ static bool show_text(struct store *store, const struct shown *shown, struct tex
         return false;
     }
     for (size_t i = 0; i < shown->result.metric_count; i++) {
-        text_addf(out, "%s%s %.6g", i > 0 ? ", " : "", shown->result.metrics[i].name,
-                  shown->result.metrics[i].value);
+        char value[LAYOUT_NUMBER_SIZE];
+        const char *name = layout_line(out->arena, shown->result.metrics[i].name, LINE_WIDTH);
+        layout_figure(shown->result.metrics[i].value, value);
+        if (name == NULL) {
+            return err_memory(err);
+        }
+        text_addf(out, "%s%s %s", i > 0 ? ", " : "", name, value);
     }
     text_add(out, shown->result.metric_count > 0 ? "\n\n" : "");
     if (shown->result.statement_count > 0) {

@@ -1,6 +1,7 @@
 /*
- * Emits a point through the backend's own renderer, applied to an empty file: what is printed is
- * exactly what a trial wrote. Backends without a file print their settings as statements.
+ * Emits a point through the backend's own renderer, applied to an empty file, or as its own
+ * statements: what is printed is exactly what a trial wrote. Every comment is one line, whatever
+ * the names in it hold.
  */
 #include "sweeper/emit.h"
 
@@ -9,26 +10,60 @@
 
 #include "backends/backend.h"
 #include "knobs/catalogue.h"
+#include "store/layout.h"
 #include "sweeper/base/clock.h"
 
-static bool choose_row(const struct rank_table *table, const char *which,
-                       const struct rank_row **out, struct err *err)
+enum { COMMENT_WIDTH = 400 };
+
+struct emission {
+    struct store_sweep sweep;
+    struct rank_table table;
+    const struct rank_row *row;
+    const struct backend *backend;
+    const char *comment; /* what begins one */
+    struct arena *arena;
+    struct text *out;
+};
+
+/* ---- which point ---- */
+
+static bool stands_for(const struct rank_row *row, int64_t point)
+{
+    for (size_t i = 0; i < row->point_count; i++) {
+        if (row->points[i] == point) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool choose_row(struct emission *emission, const char *which, struct err *err)
 {
     int64_t wanted = 0;
     bool is_best = strcmp(which, "best") == 0;
     if (!is_best && !units_parse_int(which, &wanted, err)) {
         return err_hint(err, "name a point by its number in `dbsweep rank`, or \"best\"");
     }
-    for (size_t i = 0; i < table->row_count; i++) {
-        const struct rank_row *row = &table->rows[i];
-        if (is_best ? row->rank == 1 : row->point_id == wanted) {
-            *out = row;
+    for (size_t i = 0; i < emission->table.row_count; i++) {
+        const struct rank_row *row = &emission->table.rows[i];
+        if (is_best ? row->rank == 1 : stands_for(row, wanted)) {
+            emission->row = row;
             return true;
         }
     }
-    err_set(err, ERR_CODE_not_found, is_best ? "nothing is ranked yet" : "no point %s is ranked",
+    err_set(err, ERR_CODE_not_found, is_best ? "nothing is ranked yet" : "no point %s was measured",
             which);
     return err_hint(err, "`dbsweep rank` and `dbsweep status` say what there is");
+}
+
+/* ---- comments ---- */
+
+static void add_comment(struct emission *emission, const struct text *words)
+{
+    const char *line =
+        words->data != NULL ? layout_line(emission->arena, words->data, COMMENT_WIDTH) : "";
+    emission->out->failed = emission->out->failed || words->failed || line == NULL;
+    text_addf(emission->out, "%s %s\n", emission->comment, line != NULL ? line : "");
 }
 
 static const struct rank_metric *metric_of(const struct rank_row *row, const char *name)
@@ -41,105 +76,240 @@ static const struct rank_metric *metric_of(const struct rank_row *row, const cha
     return NULL;
 }
 
-static void add_provenance(const struct store_sweep *sweep, const struct rank_table *table,
-                           const struct rank_row *row, const char *comment, struct text *out)
+static void add_condition(struct text *words, const struct rank_row *row)
 {
+    for (size_t i = 0; i < row->condition_count; i++) {
+        text_addf(words, "%s%s=%s", i > 0 ? " " : " under ", row->condition[i].name,
+                  row->condition[i].display);
+    }
+}
+
+static void add_origin(struct emission *emission)
+{
+    const struct store_sweep *sweep = &emission->sweep;
+    struct text words;
     char now[40];
     clock_format_wall(clock_wall_us(), now, sizeof now);
-    text_addf(out, "%s sweep \"%s\" of %s, %s %s; point %lld, %d trials; written %s\n", comment,
-              sweep->name, sweep->target_label, sweep->product, sweep->version,
-              (long long)row->point_id, row->trials, now);
-    const struct rank_metric *metric = metric_of(row, table->by);
-    if (metric != NULL && isfinite(metric->low)) {
-        text_addf(out, "%s %s: %.6g (%.6g to %.6g)", comment, table->by, metric->mean, metric->low,
-                  metric->high);
-    } else if (metric != NULL) {
-        text_addf(out, "%s %s: %.6g (no interval is claimed)", comment, table->by, metric->mean);
-    }
-    if (row->has_versus) {
-        text_addf(out, ", %+.1f %% against the baseline", row->versus_mean_pct);
-    }
-    text_addf(out, "%s\n", row->tied ? "; tied with others" : "");
+    text_open(&words, emission->arena);
+    text_addf(&words, "sweep \"%s\" of %s, %s %s; point %lld", sweep->name, sweep->target_label,
+              sweep->product, sweep->version, (long long)emission->row->point_id);
+    add_condition(&words, emission->row);
+    text_addf(&words, "; %d trial%s; written %s", emission->row->trials,
+              emission->row->trials == 1 ? "" : "s", now);
+    add_comment(emission, &words);
 }
 
-static bool parse_settings(const struct store_sweep *sweep, const struct rank_row *row,
-                           struct arena *arena, struct setting **out, size_t *out_count,
-                           struct err *err)
+static void add_result(struct emission *emission)
 {
-    const struct backend *backend = backend_find(sweep->backend);
-    size_t knob_count = 0;
-    const struct knob *knobs =
-        backend != NULL ? catalogue_knobs(backend->system, &knob_count) : NULL;
-    struct setting *settings = ARENA_ARRAY(arena, struct setting, row->asked_count + 1);
-    size_t count = 0;
-    if (settings == NULL) {
-        return err_memory(err);
+    const struct rank_row *row = emission->row;
+    const struct rank_metric *metric = metric_of(row, emission->table.by);
+    char mean[LAYOUT_NUMBER_SIZE];
+    char low[LAYOUT_NUMBER_SIZE];
+    char high[LAYOUT_NUMBER_SIZE];
+    struct text words;
+    text_open(&words, emission->arena);
+    if (metric != NULL) {
+        layout_figure(metric->mean, mean);
+        layout_figure(metric->low, low);
+        layout_figure(metric->high, high);
+        text_addf(&words, "%s: %s", emission->table.by, mean);
+        if (isfinite(metric->low)) {
+            text_addf(&words, " (%s to %s)", low, high);
+        } else {
+            text_add(&words, " (no interval is claimed)");
+        }
     }
-    for (size_t i = 0; i < row->asked_count; i++) {
-        const char *text = row->asked[i].display;
-        const struct knob *knob = knob_find(knobs, knob_count, row->asked[i].name);
-        if (strcmp(text, "baseline") == 0) {
+    if (row->has_versus && !row->baseline) {
+        layout_signed(row->versus_mean_pct, 1, mean);
+        text_addf(&words, ", %s %% against the baseline", mean);
+    }
+    text_add(&words, row->tied ? "; it cannot be told from others" : "");
+    if (words.size > 0) {
+        add_comment(emission, &words);
+    }
+    if (row->reason != NULL) {
+        text_open(&words, emission->arena);
+        text_addf(&words, "it has no rank: %s", row->reason);
+        add_comment(emission, &words);
+    }
+}
+
+static bool same_condition(const struct rank_row *a, const struct rank_row *b)
+{
+    for (size_t i = 0; i < a->condition_count && i < b->condition_count; i++) {
+        if (strcmp(a->condition[i].canonical, b->condition[i].canonical) != 0) {
+            return false;
+        }
+    }
+    return a->condition_count == b->condition_count;
+}
+
+/* "best" is that of the first condition: what is best under the others is said. */
+static void add_other_best(struct emission *emission)
+{
+    for (size_t i = 1; i < emission->table.row_count; i++) {
+        const struct rank_row *row = &emission->table.rows[i];
+        if (row->rank == 1 && !same_condition(row, &row[-1])) {
+            struct text words;
+            text_open(&words, emission->arena);
+            text_add(&words, "others may want another:");
+            add_condition(&words, row);
+            text_addf(&words, " the best is point %lld", (long long)row->point_id);
+            add_comment(emission, &words);
+        }
+    }
+}
+
+static void add_unset(struct emission *emission, const struct setting *setting)
+{
+    struct text words;
+    text_open(&words, emission->arena);
+    text_addf(&words, "%s is unset: without a line of its own", setting->knob->name);
+    add_comment(emission, &words);
+}
+
+/* ---- settings ---- */
+
+/* A knob that our catalogue lacks is what the sweep declared it to be. */
+static const struct knob *declared_knob(const struct rank_pair *asked, struct arena *arena)
+{
+    struct knob *knob = ARENA_NEW(arena, struct knob);
+    if (knob == NULL) {
+        return NULL;
+    }
+    *knob = (struct knob){.name = asked->name,
+                          .type = asked->has_number ? KNOB_INTEGER : KNOB_TEXT,
+                          .bare = 1,
+                          .min = -INFINITY,
+                          .max = INFINITY,
+                          .specials = "",
+                          .choices = "",
+                          .durability = "",
+                          .versions = "",
+                          .sentence = "",
+                          .source = "",
+                          .danger = ""};
+    for (int type = KNOB_INTEGER; type <= KNOB_TEXT; type++) {
+        bool is_it = strcmp(knob_type_name((enum knob_type)type), asked->type) == 0;
+        knob->type = is_it ? (enum knob_type)type : knob->type;
+    }
+    for (int unit = UNIT_NONE; unit <= UNIT_PERCENT; unit++) {
+        bool is_it = strcmp(unit_name((enum unit)unit), asked->unit) == 0;
+        knob->unit = is_it ? (enum unit)unit : knob->unit;
+    }
+    return knob;
+}
+
+/* From the canonical text, which needs no catalogue: a server's own may allow more than ours. */
+static void set_value(const struct knob *knob, const struct rank_pair *asked, struct value *out)
+{
+    struct err err;
+    err_clear(&err);
+    *out = (struct value){.text = asked->canonical, .asked = asked->display};
+    if (strcmp(asked->canonical, "unset") == 0) {
+        out->kind = VALUE_UNSET;
+    } else if (!asked->has_number || knob->type == KNOB_TEXT || knob->type == KNOB_ENUM) {
+        out->kind = VALUE_TEXT;
+    } else if (units_parse_int(asked->canonical, &out->integer, &err)) {
+        out->kind = VALUE_INTEGER;
+    } else if (knob->type == KNOB_BOOL) {
+        out->kind = VALUE_INTEGER;
+        out->integer = asked->number != 0;
+    } else {
+        out->kind = VALUE_REAL;
+        out->real = asked->number;
+    }
+    out->text = out->kind == VALUE_TEXT ? out->text : NULL;
+}
+
+/* What stays as found is left out. */
+static bool read_settings(struct emission *emission, struct setting **out, size_t *out_count,
+                          struct err *err)
+{
+    const struct rank_row *row = emission->row;
+    size_t knob_count = 0;
+    const struct knob *knobs = catalogue_knobs(emission->backend->system, &knob_count);
+    struct setting *settings = ARENA_ARRAY(emission->arena, struct setting, row->asked_count + 1);
+    *out_count = 0;
+    for (size_t i = 0; settings != NULL && i < row->asked_count; i++) {
+        const struct rank_pair *asked = &row->asked[i];
+        if (strcmp(asked->canonical, "baseline") == 0) {
             continue;
         }
-        if (knob == NULL) {
-            return err_set(err, ERR_CODE_unsupported,
-                           "%s is not in the catalogue: its line cannot be written",
-                           row->asked[i].name);
+        struct setting *setting = &settings[(*out_count)++];
+        setting->knob = knob_find(knobs, knob_count, asked->name);
+        if (setting->knob == NULL) {
+            setting->knob = declared_knob(asked, emission->arena);
         }
-        settings[count].knob = knob;
-        if (!value_parse(knob, text, &(struct value_facts){0}, arena, &settings[count].value,
-                         err)) {
-            return false;
+        if (setting->knob == NULL) {
+            return err_memory(err);
         }
-        count++;
+        set_value(setting->knob, asked, &setting->value);
     }
     *out = settings;
-    *out_count = count;
-    return true;
+    return settings != NULL || err_memory(err);
 }
 
-static bool add_lines(const struct store_sweep *sweep, const struct setting *settings, size_t count,
-                      struct arena *arena, struct text *out, struct err *err)
+static bool add_lines(struct emission *emission, const struct setting *settings, size_t count,
+                      struct err *err)
 {
-    const struct backend *backend = backend_find(sweep->backend);
-    struct server server = {
-        .backend = backend, .arena = arena, .facts = {.config_path = "the emitted lines"}};
+    const struct backend *backend = emission->backend;
+    struct server server = {.backend = backend,
+                            .arena = emission->arena,
+                            .facts = {.config_path = "the emitted lines"}};
     struct bytes lines = {0};
+    const char *statements = NULL;
     if (backend->render != NULL) {
-        if (!backend->render(&server, (struct bytes){.data = "", .size = 0}, settings, count, arena,
-                             &lines, err)) {
+        if (!backend->render(&server, (struct bytes){.data = "", .size = 0}, settings, count,
+                             emission->arena, &lines, err)) {
             return false;
         }
-        text_add_bytes(out, lines.data, lines.size);
+        text_add_bytes(emission->out, lines.data, lines.size);
         return true;
     }
-    for (size_t i = 0; i < count; i++) {
-        const char *value = value_display(settings[i].knob, &settings[i].value, arena);
-        text_addf(out, "PRAGMA %s = %s;\n", settings[i].knob->name, value != NULL ? value : "?");
+    if (backend->statements == NULL) {
+        return err_set(err, ERR_CODE_unsupported, "points of %s cannot be emitted", backend->title);
     }
+    if (!backend->statements(settings, count, emission->arena, &statements, err)) {
+        return false;
+    }
+    text_add(emission->out, statements);
     return true;
 }
 
 bool emit_point(struct store *store, const char *which, struct arena *arena, struct text *out,
                 struct err *err)
 {
-    struct store_sweep sweep;
-    struct rank_table table;
-    const struct rank_row *row = NULL;
+    struct emission emission = {.arena = arena, .out = out};
     struct setting *settings = NULL;
     size_t count = 0;
     struct rank_options options = {0};
-    if (!store_sweep_latest(store, arena, &sweep, err) ||
-        !rank_compute(store, &options, arena, &table, err) ||
-        !choose_row(&table, which, &row, err) ||
-        !parse_settings(&sweep, row, arena, &settings, &count, err)) {
+    if (!store_sweep_latest(store, arena, &emission.sweep, err) ||
+        !rank_compute(store, &options, arena, &emission.table, err) ||
+        !choose_row(&emission, which, err)) {
         return false;
     }
-    const struct backend *backend = backend_find(sweep.backend);
-    const char *comment = backend->render != NULL ? "#" : "--";
-    add_provenance(&sweep, &table, row, comment, out);
-    if (count == 0) {
-        text_addf(out, "%s the baseline: nothing to change\n", comment);
+    emission.backend = backend_find(emission.sweep.backend);
+    if (emission.backend == NULL) {
+        return err_set(err, ERR_CODE_unsupported, "this program has no backend \"%s\"",
+                       emission.sweep.backend);
     }
-    return add_lines(&sweep, settings, count, arena, out, err);
+    emission.comment = emission.backend->render != NULL ? "#" : "--";
+    if (!read_settings(&emission, &settings, &count, err)) {
+        return false;
+    }
+    add_origin(&emission);
+    add_result(&emission);
+    if (strcmp(which, "best") == 0) {
+        add_other_best(&emission);
+    }
+    if (count == 0) {
+        text_addf(out, "%s the baseline: nothing to change\n", emission.comment);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (settings[i].value.kind == VALUE_UNSET) {
+            add_unset(&emission, &settings[i]);
+        }
+    }
+    return add_lines(&emission, settings, count, err) && (!out->failed || err_memory(err));
 }

@@ -15,7 +15,13 @@
 #include "backends/sqlite/sqlite.h"
 #include "sweeper/base/text.h"
 
-enum { ANSWER_BYTES = 64, WHY_BYTES = 640, READY_BUSY_MS = 200, STOP_BUSY_MS = 5000 };
+enum {
+    ANSWER_BYTES = 64,
+    SQL_BYTES = 256,
+    WHY_BYTES = 640,
+    READY_BUSY_MS = 200,
+    STOP_BUSY_MS = 5000
+};
 
 struct sqlite_state {
     const char *path; /* absolute, symbolic links resolved */
@@ -303,6 +309,52 @@ static bool sqlite_snapshot_drop(struct server *server, int64_t deadline, struct
     return file_snapshot_drop(server->host, state_of(server)->path, deadline, err);
 }
 
+/* Those of the file (or of the connections), one a line; *out_count says how many. */
+static bool add_statements(const struct setting *settings, size_t count, bool in_file,
+                           struct text *out, size_t *out_count, struct err *err)
+{
+    char sql[SQL_BYTES];
+    *out_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (pragma_is_in_file(settings[i].knob) != in_file) {
+            continue;
+        }
+        if (!pragma_text(settings[i].knob, &settings[i].value, sql, sizeof sql, err)) {
+            return false;
+        }
+        if (sql[0] != '\0') {
+            text_addf(out, "%s;\n", sql);
+            ++*out_count;
+        }
+    }
+    return true;
+}
+
+/* What lives in the file is written once, and not while the file is in WAL mode. */
+static bool sqlite_statements(const struct setting *settings, size_t setting_count,
+                              struct arena *arena, const char **out, struct err *err)
+{
+    struct text in_file;
+    struct text in_connection;
+    size_t file_count = 0;
+    size_t connection_count = 0;
+    text_open(&in_file, arena);
+    text_open(&in_connection, arena);
+    text_add(&in_file, "-- once, while nothing else has the file open; a mode of wal is to be set "
+                       "again:\npragma journal_mode = 'delete';\n");
+    text_add(&in_connection, "-- in every connection:\n");
+    if (!add_statements(settings, setting_count, true, &in_file, &file_count, err) ||
+        !add_statements(settings, setting_count, false, &in_connection, &connection_count, err)) {
+        return false;
+    }
+    text_add(&in_file, "vacuum;\n");
+    const char *file = file_count > 0 ? text_done(&in_file) : "";
+    const char *connection = connection_count > 0 ? text_done(&in_connection) : "";
+    *out =
+        file != NULL && connection != NULL ? arena_printf(arena, "%s%s", file, connection) : NULL;
+    return *out != NULL || err_memory(err);
+}
+
 static const char *sqlite_library(void)
 {
     static char name[32];
@@ -323,6 +375,7 @@ const struct backend sqlite_backend = {
     .ready = sqlite_ready,
     .read_back = sqlite_read_back,
     .apply = sqlite_apply,
+    .statements = sqlite_statements,
     .settle = sqlite_settle,
     .counters = sqlite_counters,
     .snapshot = sqlite_snapshot,

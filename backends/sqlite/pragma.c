@@ -210,12 +210,12 @@ static bool write_literal(const struct knob *knob, const struct value *value, ch
     return true;
 }
 
-bool pragma_write(sqlite3 *db, const struct knob *knob, const struct value *value, struct err *err)
+bool pragma_text(const struct knob *knob, const struct value *value, char *out, size_t size,
+                 struct err *err)
 {
     const struct knob *row = catalogued(knob);
     char literal[ANSWER_BYTES];
-    char sql[SQL_BYTES];
-    char answer[ANSWER_BYTES];
+    out[0] = '\0';
     if (value->kind == VALUE_BASELINE || value->kind == VALUE_UNSET) {
         return true;
     }
@@ -225,9 +225,19 @@ bool pragma_write(sqlite3 *db, const struct knob *knob, const struct value *valu
     if (!write_literal(knob, value, literal, sizeof literal, err)) {
         return false;
     }
-    snprintf(sql, sizeof sql, "pragma %s = %s", row->name, literal);
-    return pragma_ask(db, sql, answer, sizeof answer, NULL, err) ||
-           err_while(err, "setting %s", row->name);
+    snprintf(out, size, "pragma %s = %s", row->name, literal);
+    return true;
+}
+
+bool pragma_write(sqlite3 *db, const struct knob *knob, const struct value *value, struct err *err)
+{
+    char sql[SQL_BYTES];
+    char answer[ANSWER_BYTES];
+    if (!pragma_text(knob, value, sql, sizeof sql, err)) {
+        return false;
+    }
+    return sql[0] == '\0' || pragma_ask(db, sql, answer, sizeof answer, NULL, err) ||
+           err_while(err, "setting %s", knob->name);
 }
 
 bool pragma_write_session(sqlite3 *db, const struct setting *settings, size_t count,

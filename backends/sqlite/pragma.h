@@ -36,6 +36,11 @@ bool pragma_read(sqlite3 *db, const struct knob *knob, struct arena *arena, stru
 bool pragma_write(sqlite3 *db, const struct knob *knob, const struct value *value,
                   struct err *err) MUST_USE;
 
+/* "pragma NAME = VALUE" as it is run; "" for a value that is not written (baseline, unset).
+ * Errors: knob_value, knob_unknown. */
+bool pragma_text(const struct knob *knob, const struct value *value, char *out, size_t size,
+                 struct err *err) MUST_USE;
+
 /* page_size and auto_vacuum need the file rewritten; journal_mode is in between. */
 bool pragma_is_in_file(const struct knob *knob);
 bool pragma_is_journal_mode(const struct knob *knob);

@@ -324,8 +324,10 @@ void units_format_real(double value, char *buffer, size_t size)
     assert(isfinite(value));
     locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
     locale_t before = c_locale != (locale_t)0 ? uselocale(c_locale) : (locale_t)0;
+    /* Whole numbers are written out: "10" is one for every reader, "1e+01" is not. */
+    bool is_whole = fabs(value) < 1e15 && value == trunc(value);
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buffer, size, "%.*g", digits, value);
+        snprintf(buffer, size, "%.*g", is_whole ? 15 : digits, value);
         if (strtod(buffer, NULL) == value) {
             break;
         }

@@ -35,7 +35,8 @@ bool units_parse_percent(const char *text, double *out_pct, struct err *err) MUS
  * In the arena; NULL where memory ends. */
 const char *units_format_size(struct arena *arena, int64_t size_bytes) MUST_USE;
 const char *units_format_duration(struct arena *arena, int64_t duration_us) MUST_USE;
-/* Shortest decimal that reads back as the same double; always '.'; "NaN"/"Infinity" never:
+/* Shortest decimal that reads back as the same double, whole numbers below 1e15 without an
+ * exponent; always '.'; "NaN"/"Infinity" never:
  * a non-finite value asserts. Buffer of at least 32 bytes. */
 void units_format_real(double value, char *buffer, size_t size);
 

@@ -370,6 +370,11 @@ static void reals_are_written_shortest(void **state)
     assert_real(0.1, "0.1");
     assert_real(0.1 + 0.2, "0.30000000000000004");
     assert_real(-1.5, "-1.5");
+    assert_real(10, "10");
+    assert_real(-120, "-120");
+    assert_real(1e14, "100000000000000");
+    assert_real(1e15, "1e+15");
+    assert_real(1e-5, "1e-05");
     assert_real(1.0 / 3, "0.3333333333333333");
     assert_real(DBL_MAX, "1.7976931348623157e+308");
     assert_real(-DBL_MIN, "-2.2250738585072014e-308");

@@ -132,7 +132,7 @@ static void the_interval_is_longer_above_than_below_and_is_shown_so(void **state
     const char *text = formatted("table");
     assert_non_null(strstr(text, "2000 (1301 to 3075)"));
     assert_non_null(strstr(text, "1000 (650.3 to 1538)"));
-    assert_non_null(strstr(text, "(low to high): 95.00 % intervals; runs of a point differ by "
+    assert_non_null(strstr(text, "(low to high): 95 % intervals; runs of a point differ by "
                                  "14.14 % (standard deviation, 2 degrees of freedom)"));
     assert_null(strstr(text, "±"));
 }
