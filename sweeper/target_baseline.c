@@ -141,6 +141,50 @@ static bool judge_file(struct target *target, struct err *err)
     return true;
 }
 
+/* Somebody's edit is never overwritten, but their server is not left down for it either: it is
+ * started with the file as it is. Always false: `err` has the edit. */
+static bool leave_running(struct target *target, struct err *err)
+{
+    const char *why = NULL;
+    struct err down;
+    err_clear(&down);
+    bool is_up = false;
+    if (target->sweep->backend->ready(&target->server, file_deadline(), &is_up, &why, &down) &&
+        is_up) {
+        return false;
+    }
+    err_clear(&down);
+    if (target_start(target, &down) && target_ready(target, &down)) {
+        log_line(LOG_WARN, "the server was down: it is started with the file as it was edited");
+    } else {
+        log_err(LOG_ERROR, &down);
+        err_while(err, "the server is down, and does not start with that file: %.80s", down.text);
+    }
+    return false;
+}
+
+/* The same where the edit is found before anything is put back: under the lock, which stays, as
+ * the sweep remains interrupted until the edit is merged. */
+static bool leave_edited(struct target *target, struct err *err)
+{
+    struct err other;
+    err_clear(&other);
+    if (err->code != ERR_CODE_foreign_edit || !target->is_touched) {
+        return false;
+    }
+    target->has_baseline = true;
+    if (target_lock(target, store_path(target->store), &other)) {
+        target->is_restoring = true;
+        leave_running(target, err);
+        target->is_restoring = false;
+        target->is_locked = false;
+    } else {
+        log_err(LOG_WARN, &other);
+    }
+    target->has_baseline = false;
+    return false;
+}
+
 static const char *text_or_null(const char *text)
 {
     return text != NULL && text[0] != '\0' ? text : NULL;
@@ -194,7 +238,7 @@ bool target_recall(struct target *target, struct store *store, const struct stor
     if (file_count > 0) {
         take_file(target, &files[0]);
         if (!judge_file(target, err)) {
-            return false;
+            return leave_edited(target, err);
         }
     }
     target->has_baseline = true;
@@ -347,28 +391,6 @@ static bool put_back(struct target *target, struct err *err)
     return target_put_baseline(target, err) && target_stop(target, err) &&
            target_put_baseline(target, err) && target_start(target, err) &&
            target_ready(target, err);
-}
-
-/* Somebody's edit is never overwritten, but their server is not left down for it either: it is
- * started with the file as it is. Always false: `err` has the edit. */
-static bool leave_running(struct target *target, struct err *err)
-{
-    const char *why = NULL;
-    struct err down;
-    err_clear(&down);
-    bool is_up = false;
-    if (target->sweep->backend->ready(&target->server, file_deadline(), &is_up, &why, &down) &&
-        is_up) {
-        return false;
-    }
-    err_clear(&down);
-    if (target_start(target, &down) && target_ready(target, &down)) {
-        log_line(LOG_WARN, "the server was down: it is started with the file as it was edited");
-    } else {
-        log_err(LOG_ERROR, &down);
-        err_while(err, "the server is down, and does not start with that file: %.80s", down.text);
-    }
-    return false;
 }
 
 static bool restore_once(struct target *target, struct err *err)

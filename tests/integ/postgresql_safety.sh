@@ -72,7 +72,19 @@ killed "$TMP/quick.cfg"
 printf '# by hand\n' >>"$config"
 # shellcheck disable=SC2086 # words of a command
 ( cd / && $DBSWEEP_TEST_PG_STOP ) >/dev/null 2>&1
+cp -a "$config" "$TMP/quick.edited"
+cp -a "$config.dbsweep-baseline" "$TMP/quick.copy"
 run_status 'after kill -9, restore refuses it too' 2 "$DBSWEEP" restore "$TMP/quick.db"
+like 'and tells what it did about the server' "$ERRORS" '*was down: it is started*as it was edited*'
+is 'which is not left down' "$(own_psql 'select 1' 2>&1)" 1
+file_same 'the edit is kept' "$TMP/quick.edited" "$config"
+file_same 'and so is the copy of the baseline' "$TMP/quick.copy" "$config.dbsweep-baseline"
+is 'the sweep still holds the target' "$([ -e "$config.dbsweep-lock" ] && echo held)" held
+# shellcheck disable=SC2086 # words of a command
+( cd / && $DBSWEEP_TEST_PG_STOP ) >/dev/null 2>&1
+printf 'no_such_setting = 1\n' >>"$config"
+run_status 'nor does run go on over an edit' 2 "$DBSWEEP" run "$TMP/quick.cfg"
+like 'which the server refuses, as is told' "$ERRORS" '*is down*not start with that file*no_such*'
 cp -a "$config.dbsweep-baseline" "$config"
 run_ok 'and works once it is merged' "$DBSWEEP" restore "$TMP/quick.db"
 is 'the server runs on the original' "$(server_buffers)" "$buffers"
