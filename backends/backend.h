@@ -154,6 +154,9 @@ struct backend {
      * configuration inside the data directory is not touched by rollback. NULL: not possible. */
     bool (*snapshot)(struct server *server, int64_t deadline, struct err *err);
     bool (*rollback)(struct server *server, int64_t deadline, struct err *err);
+    /* After a crash of ours: waits for a copy that still runs, and makes data files whole that lie
+     * half swapped. Called before any of them is looked at. NULL: rollback leaves no such state. */
+    bool (*mend)(struct server *server, int64_t deadline, struct err *err);
     /* Removes the copy. */
     bool (*snapshot_drop)(struct server *server, int64_t deadline, struct err *err);
     /* Bytes of the load database's data; NULL: cannot tell. */

@@ -10,7 +10,12 @@
 #include "sweeper/base/stop.h"
 #include "sweeper/target.h"
 
-enum { FILE_TIMEOUT_MS = 30000, RESTORE_TRIES = 2, RESTORE_PAUSE_MS = 2000 };
+enum {
+    FILE_TIMEOUT_MS = 30000,
+    RESTORE_TRIES = 2,
+    RESTORE_PAUSE_MS = 2000,
+    COPY_TIMEOUT_MS = 600000
+};
 
 static int64_t file_deadline(void)
 {
@@ -235,6 +240,11 @@ bool target_recall(struct target *target, struct store *store, const struct stor
     target->server.facts.version = kept->version;
     target->server.facts.data_directory = text_or_null(kept->data_directory);
     target->server.facts.log_path = text_or_null(kept->log_path);
+    const struct backend *backend = target->sweep->backend;
+    if (target->is_touched && backend->mend != NULL &&
+        !backend->mend(&target->server, clock_deadline_ms(COPY_TIMEOUT_MS), err)) {
+        return false;
+    }
     if (file_count > 0) {
         take_file(target, &files[0]);
         if (!judge_file(target, err)) {
@@ -444,7 +454,7 @@ bool target_tidy(struct target *target, struct err *err)
 {
     const struct backend *backend = target->sweep->backend;
     if (backend->snapshot_drop != NULL &&
-        !backend->snapshot_drop(&target->server, clock_deadline_ms(600000), err)) {
+        !backend->snapshot_drop(&target->server, clock_deadline_ms(COPY_TIMEOUT_MS), err)) {
         return err_while(err, "removing the copy of the data files");
     }
     target->has_snapshot = false;

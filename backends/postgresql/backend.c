@@ -65,6 +65,7 @@ const struct backend postgresql_backend = {
     .log_tail = pg_log_tail,
     .snapshot = pg_snapshot,
     .rollback = pg_rollback,
+    .mend = pg_snapshot_mend,
     .snapshot_drop = pg_snapshot_drop,
     .data_size = pg_data_size,
     .library = connection_library,

@@ -134,7 +134,8 @@ bool pg_start_error(const char *log, const char *output, struct err *err);
 bool pg_snapshot(struct server *server, int64_t deadline, struct err *err);
 bool pg_rollback(struct server *server, int64_t deadline, struct err *err);
 bool pg_snapshot_drop(struct server *server, int64_t deadline, struct err *err);
-/* A swap that died between its two renames leaves no data directory: puts it back. */
-bool pg_snapshot_mend(const struct server *server, int64_t deadline, struct err *err) MUST_USE;
+/* A swap that died between its two renames leaves no data directory: puts it back. One that goes
+ * on without us is waited for. */
+bool pg_snapshot_mend(struct server *server, int64_t deadline, struct err *err);
 
 #endif

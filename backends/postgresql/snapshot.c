@@ -2,8 +2,10 @@
  * A copy of the data directory beside it, DATA.dbsweep-snapshot, made and put back while the
  * server is stopped. A marker beside the copy is written last, so that half a copy is never put
  * back. Putting back builds DATA.dbsweep-new (the copy, with the configuration, logs and our own
- * files as they are now), then swaps by rename; each step may be repeated after it died. Scripts
- * are constant; what varies is passed as arguments.
+ * files as they are now), then swaps by rename; each step may be repeated after it died. A script
+ * outlives a dbsweep that is killed: each holds DATA.dbsweep-busy locked (flock(1)), so that the
+ * next one waits for its end instead of starting a server whose data are swapped a minute later.
+ * Scripts are constant; what varies is passed as arguments.
  */
 #include <string.h>
 
@@ -11,8 +13,13 @@
 #include "sweeper/base/text.h"
 
 /* $1 is the data directory in all of them. */
+#define LOCK_COPY "exec 9>>\"$data.dbsweep-busy\"; flock 9\n"
+
+/* Where no copy was ever made, nothing can be locked, and beside the data perhaps not written. */
 static const char mend_script[] = "set -eu\n"
                                   "data=$(readlink -m -- \"$1\")\n"
+                                  "busy=$data.dbsweep-busy\n"
+                                  "if [ -e \"$busy\" ]; then exec 9<\"$busy\"; flock 9; fi\n"
                                   "if [ ! -e \"$data\" ] && [ -d \"$data.dbsweep-old\" ]; then\n"
                                   "  mv -T -- \"$data.dbsweep-old\" \"$data\"\n"
                                   "fi\n";
@@ -26,7 +33,7 @@ static const char snapshot_script[] =
     "if [ -n \"$(find \"$data/pg_tblspc\" -mindepth 1 -print -quit)\" ]; then\n"
     "  refuse \"tablespaces lie outside of $data\"\n"
     "fi\n"
-    "if [ -L \"$data/pg_wal\" ]; then refuse \"$data/pg_wal is a symbolic link\"; fi\n"
+    "if [ -L \"$data/pg_wal\" ]; then refuse \"$data/pg_wal is a symbolic link\"; fi\n" LOCK_COPY
     "rm -f -- \"$copy.complete\"\n"
     "rm -rf -- \"$copy\"\n"
     "cp -a --reflink=auto -- \"$data\" \"$copy\"\n"
@@ -42,7 +49,7 @@ static const char rollback_script[] =
     "shift\n"
     "copy=$data.dbsweep-snapshot\n"
     "new=$data.dbsweep-new\n"
-    "old=$data.dbsweep-old\n"
+    "old=$data.dbsweep-old\n" LOCK_COPY
     "[ -e \"$copy.complete\" ] || { echo \"$copy is not complete\" >&2; exit 1; }\n"
     "rm -rf -- \"$new\" \"$old\"\n"
     "cp -a --reflink=auto -- \"$copy\" \"$new\"\n"
@@ -67,7 +74,8 @@ static const char drop_script[] = "set -eu\n"
                                   "data=$(readlink -f -- \"$1\")\n"
                                   "rm -f -- \"$data.dbsweep-snapshot.complete\"\n"
                                   "rm -rf -- \"$data.dbsweep-snapshot\" \"$data.dbsweep-new\"\n"
-                                  "if [ -e \"$data\" ]; then rm -rf -- \"$data.dbsweep-old\"; fi\n";
+                                  "if [ -e \"$data\" ]; then rm -rf -- \"$data.dbsweep-old\"; fi\n"
+                                  "rm -f -- \"$data.dbsweep-busy\"\n";
 
 enum { ARGUMENT_LIMIT = 8, STATUS_REFUSED = 9 };
 
@@ -119,7 +127,7 @@ static bool need_stopped(const struct server *server, int64_t deadline, struct e
     return err_hint(err, "give target.stop and target.start instead of target.restart");
 }
 
-bool pg_snapshot_mend(const struct server *server, int64_t deadline, struct err *err)
+bool pg_snapshot_mend(struct server *server, int64_t deadline, struct err *err)
 {
     CLEANUP(arena_close) struct arena scratch;
     struct host_result result;

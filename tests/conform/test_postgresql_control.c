@@ -343,6 +343,26 @@ static void another_server_is_not_ours(void **state)
 
 /* ---- copies that died half way ---- */
 
+/* A script goes on when dbsweep is killed: the next start waits for it. */
+static void a_copy_under_way_is_waited_for(void **state)
+{
+    struct subject *subject = *state;
+    static const char leave[] =
+        "exec 9>>\"$1.dbsweep-busy\" && flock 9 && cp -a \"$1\" \"$1.dbsweep-new\" &&"
+        " touch \"$1.dbsweep-new/from-the-copy\" && mv \"$1\" \"$1.dbsweep-old\" &&"
+        " { (sleep 1; mv -T \"$1.dbsweep-new\" \"$1\") >/dev/null 2>&1 & }";
+    begin(subject);
+    const char *data = subject->server.facts.data_directory;
+    MUST(subject->backend->stop(&subject->server, DEADLINE, &subject->err));
+    subject_says(subject, leave, data, "");
+    MUST(subject->backend->mend(&subject->server, DEADLINE, &subject->err));
+    subject_says(subject, "rm \"$1/from-the-copy\"", data, "");
+    MUST(subject->backend->start(&subject->server, DEADLINE, &subject->err));
+    subject_ready(subject);
+    MUST(subject->backend->snapshot_drop(&subject->server, DEADLINE, &subject->err));
+    subject_says(subject, "! ls -d \"$1\".dbsweep-* 2>/dev/null", data, "");
+}
+
 static void a_copy_survives_its_accidents(void **state)
 {
     struct subject *subject = *state;
@@ -391,6 +411,7 @@ int main(void)
         cmocka_unit_test_teardown(wrong_logins_are_bad_input, clean_up),
         cmocka_unit_test_teardown(a_password_is_given_and_never_told, clean_up),
         cmocka_unit_test_teardown(another_server_is_not_ours, clean_up),
+        cmocka_unit_test_teardown(a_copy_under_way_is_waited_for, clean_up),
         cmocka_unit_test_teardown(a_copy_survives_its_accidents, clean_up),
     };
     static struct CMUnitTest listed[SUBJECT_TEST_LIMIT];

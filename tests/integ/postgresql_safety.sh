@@ -90,6 +90,27 @@ run_ok 'and works once it is merged' "$DBSWEEP" restore "$TMP/quick.db"
 is 'the server runs on the original' "$(server_buffers)" "$buffers"
 unchanged 'after it' "$config"
 
+# ---- a copy of the data that was being swapped when everything was killed ----
+# swapped COMMAND...: leaves the data directory as it is between the two renames, then restores
+swapped() {
+    PG_WORKLOAD='kind = "oltp"; mix = "read_write"; tables = 1; rows = 1000; reset = "snapshot";
+  clients = 1; warm_up = "0s"; measure = "100ms";' pg_sweep "$TMP/swap.cfg" 'work_mem = [ "1MB" ];'
+    killed "$TMP/swap.cfg"
+    # shellcheck disable=SC2086 # words of a command
+    ( cd / && $DBSWEEP_TEST_PG_STOP ) >/dev/null 2>&1
+    mv "$DBSWEEP_TEST_PG_DATA" "$DBSWEEP_TEST_PG_DATA.dbsweep-old"
+    cp -a "$DBSWEEP_TEST_PG_DATA.dbsweep-snapshot" "$DBSWEEP_TEST_PG_DATA.dbsweep-new"
+    run_ok "$1 finds the data directory again" "$DBSWEEP" "$@"
+    is "$1: the server runs" "$(own_psql 'select 1' 2>&1)" 1
+    unchanged "after $1" "$config"
+    is "$1 leaves no lock" "$(find "$DBSWEEP_TEST_PG_DATA" -name '*dbsweep*lock' | wc -l)" 0
+    is "$1 leaves nothing beside the data" "$(find "$DBSWEEP_TEST_PG_DIR" -maxdepth 1 \
+        -name 'data.*' | wc -l)" 0
+}
+swapped restore "$TMP/swap.db"
+rm -f "$TMP"/swap.db*
+swapped run "$TMP/swap.cfg"
+
 # ---- a stop that does not stop is no fault of a point ----
 pg_sweep "$TMP/idle.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
 cp "$TMP/idle.cfg" "$TMP/idle.good"
