@@ -1,6 +1,5 @@
 /*
- * Means, intervals and tests over runs: the distributions come from GSL, the rest is arithmetic
- * that is written so that it does not cancel. Nothing here knows what the numbers mean.
+ * Means and quantiles over runs, by GSL. Nothing here knows what the numbers mean.
  */
 #include "sweeper/stats/summary.h"
 
@@ -32,40 +31,6 @@ double summary_t_quantile(double probability, double degrees)
 {
     assert(degrees > 0);
     return gsl_cdf_tdist_Pinv(probability, degrees);
-}
-
-double summary_t_two_sided(double t, double degrees)
-{
-    assert(degrees > 0);
-    return isnan(t) ? NAN : 2 * gsl_cdf_tdist_Q(fabs(t), degrees);
-}
-
-/* Sum of squared distances from the mean of the logarithms. */
-static double ln_squares(const double *values, size_t count)
-{
-    double mean = 0;
-    double squares = 0;
-    for (size_t i = 0; i < count; i++) {
-        double distance = log(values[i]) - mean;
-        mean += distance / (double)(i + 1);
-        squares += distance * (log(values[i]) - mean);
-    }
-    return squares;
-}
-
-double summary_pooled_ln_sd(const double *const *groups, const size_t *sizes, size_t group_count,
-                            double *out_degrees)
-{
-    double squares = 0;
-    double degrees = 0;
-    for (size_t i = 0; i < group_count; i++) {
-        if (sizes[i] >= 2) {
-            squares += ln_squares(groups[i], sizes[i]);
-            degrees += (double)(sizes[i] - 1);
-        }
-    }
-    *out_degrees = degrees;
-    return degrees > 0 ? sqrt(squares / degrees) : NAN;
 }
 
 const char *summary_library_version(void)

@@ -1,5 +1,5 @@
 /*
- * Means, intervals and tests over runs. The only includer of GSL.
+ * Means over runs and the quantiles that their intervals need. The only includer of GSL.
  */
 #ifndef SWEEPER_STATS_SUMMARY_H
 #define SWEEPER_STATS_SUMMARY_H
@@ -18,13 +18,6 @@ void summary_of(const double *values, size_t count, struct summary *out);
 
 /* Quantile of Student's t: P(T <= t) = probability, degrees > 0. */
 double summary_t_quantile(double probability, double degrees);
-/* P(T > |t|) two-sided. */
-double summary_t_two_sided(double t, double degrees);
-
-/* Pooled within-group standard deviation of ln(values): groups with at least 2 values count.
- * *out_degrees 0 and NAN returned where no group has. Values must be > 0. */
-double summary_pooled_ln_sd(const double *const *groups, const size_t *sizes, size_t group_count,
-                            double *out_degrees);
 
 /* "GSL 2.7.1", as linked at run time. */
 const char *summary_library_version(void);

@@ -340,6 +340,21 @@ static void status_of_a_lower_better_sweep(void **state)
                         "[7,\"baseline\",false]");
 }
 
+/* As in the ranking: a point less durable than the baseline is best only where that was asked. */
+static void status_best_is_durable(void **state)
+{
+    (void)state;
+    struct store_sweep sweep = fill_sweep;
+    for (int i = 0; i < 2; i++) {
+        sweep.rank_durability = i == 0 ? "baseline" : "any";
+        begin_sweep(&sweep);
+        int64_t here = add_condition(NULL, 0);
+        add_run(add_point(text_value("fsync", "baseline"), true), here, 7);
+        add_run(add_point(text_value("fsync", "off"), false), here, 9);
+        assert_string_equal(jq(status("json"), ".best.value"), i == 0 ? "7" : "9");
+    }
+}
+
 static void no_sweep_is_said(void **state)
 {
     struct text out;
@@ -407,6 +422,7 @@ int main(void)
         CASE(csv_texts_are_quoted_and_no_formulas),
         CASE(status_counts_and_names_what_happens),
         CASE(status_of_a_lower_better_sweep),
+        CASE(status_best_is_durable),
         CASE(no_sweep_is_said),
         CASE(memory_may_end_anywhere),
         CASE(numbers_are_the_same_under_every_locale),
