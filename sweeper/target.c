@@ -242,10 +242,10 @@ bool target_use_grid(struct target *target, const struct grid *grid, struct err 
 bool target_preflight(struct target *target, struct err *err)
 {
     const struct backend *backend = target->sweep->backend;
-    if (backend->overrides == NULL || target->row_count == 0) {
+    if (backend->overrides == NULL) {
         return true;
     }
-    struct setting *settings = ARENA_ARRAY(target->arena, struct setting, target->row_count);
+    struct setting *settings = ARENA_ARRAY(target->arena, struct setting, target->row_count + 1);
     if (settings == NULL) {
         return err_memory(err);
     }

@@ -1,9 +1,8 @@
 /*
- * Who else has a say: servers that follow this one or lead it, and supervisors that restart it
- * and write its configuration; and who would beat an edit of the configuration file: another file
- * read after it (an include further down, postgresql.auto.conf), the command line, the environment,
- * ALTER DATABASE and ALTER ROLE (manual 15, 20.1.2 to 20.1.4). pg_file_settings lists every line in
- * the order of reading; where the load user may not see it, only what pg_settings tells is judged.
+ * Who would beat an edit of the configuration file: another file read after it (an include further
+ * down, postgresql.auto.conf), the command line, the environment, ALTER DATABASE and ALTER ROLE
+ * (manual 15, 20.1.2 to 20.1.4). pg_file_settings lists every line in the order of reading; where
+ * the load user may not see it, only what pg_settings tells is judged.
  */
 #include <stdio.h>
 #include <string.h>
@@ -167,34 +166,6 @@ static bool judge(const struct collector *collector, const struct reading *readi
     return err_hint(err, "%s", hint.hint);
 }
 
-/* ---- whose server it is ---- */
-
-/* A sweep restarts its server again and again and changes its settings. */
-static const char role_statement[] =
-    "select case"
-    " when pg_is_in_recovery() then 'the server is a standby'"
-    " when exists (select from pg_catalog.pg_stat_replication"
-    "              where application_name !~ '^pg_basebackup')"
-    " then 'other servers follow this one'"
-    " else (select 'the server is in the hands of ' || application_name"
-    "       from pg_catalog.pg_stat_activity"
-    "       where application_name ~* '^(patroni|pg_auto_failover|repmgrd|pgautofailover)' limit 1)"
-    " end";
-
-static bool judge_role(struct session *session, int64_t deadline, struct arena *arena,
-                       struct err *err)
-{
-    const char *finding = NULL;
-    if (!session_value(session, role_statement, deadline, arena, &finding, err)) {
-        return err_while(err, "asking for the server's role");
-    }
-    if (finding == NULL) {
-        return true;
-    }
-    err_set(err, ERR_CODE_unsupported, "%s", finding);
-    return err_hint(err, "sweep a server of its own, made from a copy of the data");
-}
-
 bool pg_overrides(struct server *server, const struct setting *settings, size_t setting_count,
                   int64_t deadline, struct err *err)
 {
@@ -210,7 +181,7 @@ bool pg_overrides(struct server *server, const struct setting *settings, size_t 
     }
     return pg_read_back(server, settings, setting_count, deadline, &scratch, readings, err) &&
            pg_control_open(server, deadline, &session, err) &&
-           judge_role(session, deadline, &scratch, err) &&
+           pg_role_refuse(server, session, deadline, &scratch, err) &&
            read_lines(&collector, session, deadline, err) && judge(&collector, readings, err) &&
            pg_pending_refuse(session, settings, readings, setting_count, deadline, &scratch, err);
 }

@@ -68,6 +68,12 @@ bool pg_read_back(struct server *server, const struct setting *settings, size_t 
 bool pg_overrides(struct server *server, const struct setting *settings, size_t setting_count,
                   int64_t deadline, struct err *err);
 
+/* ---- role.c ---- */
+/* Refuses a server that follows another, or that others follow, or that a supervisor runs.
+ * Errors: unsupported. */
+bool pg_role_refuse(const struct server *server, struct session *session, int64_t deadline,
+                    struct arena *arena, struct err *err) MUST_USE;
+
 /* ---- pending.c ---- */
 /* Whether the server runs on its files as they are; `readings` are the settings' values now. Where
  * the load user may not see the files, it is taken on trust. Errors: foreign_edit. */

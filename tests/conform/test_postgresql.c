@@ -120,6 +120,14 @@ static void names_alter_database_and_role(void **state)
     subject_probe(subject);
     assert_int_equal(subject->found[1].source, SOURCE_SQL);
     subject_sql(subject, arena_printf(&subject->arena, "alter role %s reset work_mem", user));
+    subject_sql(subject, "alter role all set work_mem = '9MB'");
+    expect_override(subject, "ALTER ROLE ALL", "reset it there");
+    subject_sql(subject, "alter role all reset work_mem");
+    const char *both =
+        arena_printf(&subject->arena, "alter role %s in database %s", user, database);
+    subject_sql(subject, arena_printf(&subject->arena, "%s set work_mem = '9MB'", both));
+    expect_override(subject, "ALTER ROLE bench IN DATABASE bench", "reset it there");
+    subject_sql(subject, arena_printf(&subject->arena, "%s reset work_mem", both));
     MUST(overrides(subject));
 }
 
@@ -148,6 +156,37 @@ static void names_later_includes(void **state)
     put(subject, subject->config);
     subject_says(subject, "rm \"$1/later.conf\"", data, "");
     reload(subject);
+}
+
+/* Files of a supervisor alone come with a copy of the data; together with its process they tell
+ * that it is at work. */
+static void leaves_supervised_servers_alone(void **state)
+{
+    struct subject *subject = *state;
+    static const struct {
+        const char *program;
+        const char *file;
+        const char *name;
+    } supervisors[] = {{"patroni", "patroni.dynamic.json", "in the hands of Patroni"},
+                       {"pg_autoctl", "postgresql-auto-failover.conf", "of pg_auto_failover"}};
+    static const char run[] = "cp \"$(command -v sleep)\" \"$1/$2\" &&"
+                              " { \"$1/$2\" 60 >/dev/null 2>&1 & } && echo $! >\"$1/$2.pid\"";
+    static const char end[] = "kill \"$(cat \"$1/$2.pid\")\" && rm \"$1/$2\" \"$1/$2.pid\"";
+    begin(subject);
+    const char *data = subject->server.facts.data_directory;
+    for (size_t i = 0; i < COUNT_OF(supervisors); i++) {
+        const char *program = supervisors[i].program;
+        subject_says(subject, ": >\"$1/$2\"", data, supervisors[i].file);
+        MUST(overrides(subject));
+        subject_says(subject, run, data, program);
+        bool passed = overrides(subject);
+        subject_says(subject, end, data, program);
+        subject_says(subject, "rm \"$1/$2\"", data, supervisors[i].file);
+        assert_false(passed);
+        assert_int_equal(subject->err.code, ERR_CODE_unsupported);
+        assert_non_null(strstr(subject->err.text, supervisors[i].name));
+        err_clear(&subject->err);
+    }
 }
 
 static bool probe_with(struct subject *subject, const char *config)
@@ -198,6 +237,14 @@ static void names_connection_options(void **state)
     subject->spec.connect = arena_printf(&subject->arena, "%s options='-c work_mem=3MB'", good);
     expect_override(subject, "the connection's own options", "target.connect");
     subject->spec.connect = good;
+    assert_int_equal(setenv("PGOPTIONS", "-c work_mem=3MB", 1), 0);
+    bool passed = overrides(subject);
+    assert_int_equal(unsetenv("PGOPTIONS"), 0);
+    assert_false(passed);
+    assert_non_null(strstr(subject->err.text, "work_mem is set by the connection's own options"));
+    assert_non_null(strstr(subject->err.hint, "PGOPTIONS"));
+    err_clear(&subject->err);
+    MUST(overrides(subject));
 }
 
 static void edits_the_file_of_alter_system(void **state)
@@ -472,6 +519,7 @@ int main(void)
         cmocka_unit_test_teardown(names_alter_system, clean_up),
         cmocka_unit_test_teardown(names_alter_database_and_role, clean_up),
         cmocka_unit_test_teardown(names_later_includes, clean_up),
+        cmocka_unit_test_teardown(leaves_supervised_servers_alone, clean_up),
         cmocka_unit_test_teardown(edits_only_what_the_server_reads, clean_up),
         cmocka_unit_test_teardown(names_connection_options, clean_up),
         cmocka_unit_test_teardown(edits_the_file_of_alter_system, clean_up),
