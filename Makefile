@@ -121,8 +121,9 @@ $(BENCHES): %: %.o $(LIBRARY)
 $(FUZZERS): %: %.o $(LIBRARY)
 	$(call say,LD,$@,$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer $< $(LIBRARY) $(ALL_LIBS) -o $@)
 
-.PHONY: tests-built fuzzers-built objects
+.PHONY: tests-built load-tests-built fuzzers-built objects
 tests-built: $(UNIT_TESTS)
+load-tests-built: $(filter $(BUILD)/tests/conform/test_load%,$(UNIT_TESTS))
 fuzzers-built: $(FUZZERS)
 objects: $(OBJECTS) $(BUILD)/sweeper/main.o $(TEST_OBJECTS)
 
@@ -131,6 +132,7 @@ objects: $(OBJECTS) $(BUILD)/sweeper/main.o $(TEST_OBJECTS)
 check-built:
 	+$(SUBMAKE) WERROR=1 VARIANT=plain BUILD=$(BUILD) all tests-built
 	+$(SUBMAKE) WERROR=1 VARIANT=asan BUILD=$(BUILD)-asan all tests-built
+	+$(SUBMAKE) WERROR=1 VARIANT=tsan BUILD=$(BUILD)-tsan all load-tests-built
 	+$(SUBMAKE) WERROR=1 VARIANT=plain CC=clang BUILD=$(BUILD)-clang objects
 	+$(SUBMAKE) WERROR=1 VARIANT=fuzz CC=clang BUILD=$(BUILD)-fuzz fuzzers-built
 

@@ -4,12 +4,12 @@
 #   tests/run.sh                          everything but tests/lint/deep
 #   tests/run.sh tests/unit/test_text.c   these files or folders alone
 #
-# Programs come from $BUILD (plain) and $BUILD-asan (ASan + UBSan), built beforehand by
-# `make check`. Unit tests run under both, the plain one through valgrind unless the source says
-# "not under valgrind:" and why; conformance tests run under both; shell tests run once, with the
-# sanitized program; fuzz targets run for $FUZZ_SECONDS (10). Every test speaks TAP. One that
-# crashes, exceeds $TEST_LIMIT_S, prints no plan or breaks it counts as failed. Logs stay in
-# $BUILD/test-logs.
+# Programs come from $BUILD (plain), $BUILD-asan (ASan + UBSan) and $BUILD-tsan (TSan, the driver's
+# tests alone), built beforehand by `make check`. Unit tests run under both, the plain one through
+# valgrind unless the source says "not under valgrind:" and why; conformance tests run under both,
+# those of the driver under TSan too; shell tests run once, with the sanitized program; fuzz targets
+# run for $FUZZ_SECONDS (10). Every test speaks TAP. One that crashes, exceeds $TEST_LIMIT_S, prints
+# no plan or breaks it counts as failed. Logs stay in $BUILD/test-logs.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
@@ -129,6 +129,10 @@ run_program() {
     fi
     export DBSWEEP=$BUILD-asan/dbsweep
     run_test "$file (asan)" "$BUILD-asan/$name"
+    if [[ $file == tests/conform/test_load* ]] && [ -x "$BUILD-tsan/$name" ]; then
+        export DBSWEEP=$BUILD-tsan/dbsweep
+        run_test "$file (tsan)" "$BUILD-tsan/$name"
+    fi
 }
 
 run_file() {
@@ -194,6 +198,7 @@ main() {
     export CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8 DBSWEEP_PLAIN=$BUILD/dbsweep
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
     export LSAN_OPTIONS=suppressions=$PWD/tests/support/lsan.supp:print_suppressions=0
+    export TSAN_OPTIONS=exitcode=66:halt_on_error=0
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     if needs_postgresql "${files[@]}"; then
         start_postgresql
