@@ -139,10 +139,11 @@ static bool is_plain_number(const char *text)
     return whole + fraction > 0 && at[fraction] == '\0';
 }
 
+/* "a.b" is a qualified name for the scanner, and no value. */
 static bool is_plain_word(const char *text)
 {
     static const char inside[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                 "0123456789_-.:/";
+                                 "0123456789_-:/";
     return (strspn(text, letters) > 0 || text[0] == '_') && text[strspn(text, inside)] == '\0';
 }
 

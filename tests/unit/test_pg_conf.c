@@ -284,6 +284,9 @@ static void test_plain_numbers_and_words(void **state)
     expect_one("", real(&cost, 4), "random_page_cost = 4\n");
     expect_one("", integer(&fsync_knob, 1), "fsync = on\n");
     expect_one("", word(&commit_knob, "remote_apply"), "synchronous_commit = remote_apply\n");
+    /* A qualified name to the server's scanner, not a word. */
+    expect_one("", word(&text_knob, "pg_catalog.english"), "search_path = 'pg_catalog.english'\n");
+    expect_one("search_path = x\n", word(&text_knob, "server.crt"), "search_path = 'server.crt'\n");
 }
 
 static void test_dotted_names(void **state)
