@@ -151,7 +151,8 @@ struct backend {
     bool (*log_tail)(struct server *server, int64_t deadline, size_t limit_bytes,
                      struct arena *arena, const char **out, struct err *err);
     /* Copies the data files aside / puts that copy back, while the server is stopped; the
-     * configuration inside the data directory is not touched by rollback. NULL: not possible. */
+     * configuration inside the data directory is not touched by rollback. NULL: not possible.
+     * Errors: not_found where there is no copy (embedded databases). */
     bool (*snapshot)(struct server *server, int64_t deadline, struct err *err);
     bool (*rollback)(struct server *server, int64_t deadline, struct err *err);
     /* After a crash of ours: waits for a copy that still runs, and makes data files whole that lie

@@ -8,19 +8,25 @@
 #include <poll.h>
 #include <string.h>
 
+#include "sweeper/base/stop.h"
+
 /* A server that writes a long answer may not read before it got rid of it: while we want to
  * write, what can be read counts too. */
 static bool wait_for_socket(int descriptor, enum session_state state, int64_t deadline,
                             struct err *err)
 {
-    struct pollfd wanted = {.fd = descriptor, .events = POLLIN};
+    struct pollfd wanted[] = {{.fd = descriptor, .events = POLLIN},
+                              {.fd = stop_descriptor(), .events = POLLIN}};
     if (state == SESSION_WANT_WRITE) {
-        wanted.events = POLLIN | POLLOUT;
+        wanted[0].events = POLLIN | POLLOUT;
     }
     while (true) {
         int left_ms = clock_left_ms(deadline);
-        int ready = poll(&wanted, 1, left_ms);
-        if (ready > 0) {
+        if (stop_asked() != 0) {
+            return err_set(err, ERR_CODE_stopped, "a stop was asked while the server worked");
+        }
+        int ready = poll(wanted, COUNT_OF(wanted), left_ms);
+        if (ready > 0 && wanted[0].revents != 0) {
             return true;
         }
         if (ready < 0 && errno != EINTR) {

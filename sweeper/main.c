@@ -1,7 +1,10 @@
 /*
  * Arguments -> command -> exit status.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backends/backend.h"
 #include "sweeper/base/log.h"
@@ -41,12 +44,29 @@ static int dispatch(const struct cli *cli)
     return err_exit_status(ERR_PLAN);
 }
 
+/* A standard stream that the caller closed is opened on /dev/null, or its number would go to the
+ * next file, the store perhaps, and log lines be written into that. The wrong way round: a result
+ * that cannot be printed stays an error. */
+static bool hold_standard_streams(void)
+{
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++) {
+        int way = stream == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        if (fcntl(stream, F_GETFD) < 0 && errno == EBADF && open("/dev/null", way) != stream) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     struct arena arena;
     struct err err;
     struct cli cli;
     err_clear(&err);
+    if (!hold_standard_streams()) {
+        return err_exit_status(ERR_BUG);
+    }
     backends_check();
     /* A load worker is this program too; it speaks frames on its standard input and output, and
      * ends when its parent does, so it takes no stop signals of its own. */

@@ -14,6 +14,13 @@
 
 enum { ARENA_LIMIT_BYTES = 1 << 30 };
 
+static bool at_key(const struct plan *plan, const char *section, const char *key, struct err *err)
+{
+    int line = sweepfile_line(&plan->sweep, section, key);
+    return line > 0 ? err_origin(err, "%s:%d", plan->sweep.path, line)
+                    : err_origin(err, "%s", plan->sweep.path);
+}
+
 /* What the sweep file may say but this version cannot do is refused before anything is opened. */
 static bool check_supported(const struct plan *plan, struct err *err)
 {
@@ -22,7 +29,7 @@ static bool check_supported(const struct plan *plan, struct err *err)
         err_set(err, ERR_CODE_unsupported,
                 "between.restart = \"%s\" is not available in this version",
                 sweep->between.restart);
-        err_origin(err, "%s", sweep->path);
+        at_key(plan, "between", "restart", err);
         return err_hint(err, "use \"always\": the same start for every trial");
     }
     bool only_restart =
@@ -31,7 +38,8 @@ static bool check_supported(const struct plan *plan, struct err *err)
         (sweep->between.drop_caches || strcmp(sweep->workload.reset, "snapshot") == 0)) {
         err_set(err, ERR_CODE_unsupported,
                 "drop_caches and reset = \"snapshot\" need the server stopped in between");
-        err_origin(err, "%s", sweep->path);
+        at_key(plan, sweep->between.drop_caches ? "between" : "workload",
+               sweep->between.drop_caches ? "drop_caches" : "reset", err);
         return err_hint(err, "give target.stop and target.start instead of target.restart");
     }
     return true;

@@ -303,6 +303,7 @@ static bool end_run(struct run *run, bool ok, struct err *err)
     struct err back;
     err_clear(&back);
     stop_clear();
+    stop_hold();
     if (run->is_begun) {
         console_stage(&run->console, "restore", "puts the baseline back and proves it", 0);
         bool is_back = target_restore(&plan->target, &back) && target_tidy(&plan->target, &back);
@@ -323,6 +324,7 @@ static bool end_run(struct run *run, bool ok, struct err *err)
             plan->target.is_locked = false; /* the lock stays until `dbsweep restore` worked */
         }
     }
+    stop_release();
     return ok;
 }
 

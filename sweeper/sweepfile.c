@@ -24,15 +24,12 @@ enum { FILE_LIMIT_BYTES = 4 << 20 };
 
 /* ---- errors with their place ---- */
 
-/* A path too long for the record loses its beginning, never the line. */
+/* Of a path that is too long for a message. */
 enum { PATH_KEPT = 72 };
 
 bool reader_at(const struct reader *reader, int line)
 {
-    size_t size = strlen(reader->path);
-    bool is_long = size > PATH_KEPT;
-    return err_origin(reader->err, "%s%s:%d", is_long ? "..." : "",
-                      reader->path + (is_long ? size - PATH_KEPT : 0), line);
+    return err_origin(reader->err, "%s:%d", reader->path, line);
 }
 
 const char *reader_file(const struct reader *reader)
@@ -223,8 +220,9 @@ static bool parse(struct reader *reader, const char *text, struct sweep *out)
     struct node root = {.kind = NODE_GROUP};
     reader->sweep = out;
     *out = (struct sweep){.path = arena_strdup(reader->arena, reader->path),
-                          .file_text = arena_strdup(reader->arena, text)};
-    if (out->path == NULL || out->file_text == NULL) {
+                          .file_text = arena_strdup(reader->arena, text),
+                          .key_lines = ARENA_ARRAY(reader->arena, int, key_row_count)};
+    if (out->path == NULL || out->file_text == NULL || out->key_lines == NULL) {
         return err_memory(reader->err);
     }
     return find_folder(reader, &reader->folder) && read_tree(reader, text, &root) &&

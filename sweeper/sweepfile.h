@@ -65,6 +65,7 @@ struct sweep {
     size_t exact_count;
     struct sweep_rule *rules;
     size_t rule_count;
+    int *key_lines; /* one for each row of sweepfile.def: see sweepfile_line */
 };
 
 struct sweep_assignment {
@@ -101,6 +102,8 @@ struct sweep_rule {
  * with FILE:LINE as their origin: sweep_file, number, rule, unsupported; not_found for the file. */
 bool sweepfile_read(const char *path, struct arena *arena, struct sweep *out,
                     struct err *err) MUST_USE;
+/* The line that a key stands on, 0 where it does not: for errors that show only later. */
+int sweepfile_line(const struct sweep *sweep, const char *section, const char *key);
 /* The same from text; `path` is for messages and relative paths. */
 bool sweepfile_parse(const char *path, const char *text, struct arena *arena, struct sweep *out,
                      struct err *err) MUST_USE;

@@ -280,10 +280,18 @@ static bool read_argv(const struct reader *reader, const struct node *node, cons
                        node->where);
 }
 
+int sweepfile_line(const struct sweep *sweep, const char *section, const char *key)
+{
+    const struct key_row *row = key_find(section, key);
+    assert(row != NULL);
+    return sweep->key_lines[row - key_rows];
+}
+
 static bool read_key(const struct reader *reader, const struct key_row *row,
                      const struct node *node)
 {
     void *member = (char *)reader->sweep + row->offset;
+    reader->sweep->key_lines[row - key_rows] = node->line;
     if (row->type == KEY_SHAPE) {
         return true;
     }

@@ -379,7 +379,8 @@ bool target_drop_caches(struct target *target, struct err *err)
     struct arena scratch;
     arena_open(&scratch, 4u << 20);
     static const char *const argv[] = {"sh", "-c", "sync; echo 3 > /proc/sys/vm/drop_caches", NULL};
-    struct host_command command = {.argv = argv, .deadline = clock_deadline_ms(120000)};
+    struct host_command command = {
+        .argv = argv, .deadline = clock_deadline_ms(120000), .until_stop = true};
     bool ok = host_run_ok(target->host, &command, &scratch, NULL, err);
     arena_close(&scratch);
     if (!ok) {
@@ -432,7 +433,7 @@ bool target_ready(struct target *target, struct err *err)
                     why != NULL ? why : "no reason known");
             return err_hint(err, "give target.ready_timeout a longer time if it was recovering");
         }
-        if (stop_asked() != 0 && !target->is_restoring) {
+        if (stop_asked() != 0) {
             return err_set(err, ERR_CODE_stopped, "a stop was asked while the server started");
         }
         clock_pause_until(clock_deadline_ms(POLL_MS));

@@ -50,9 +50,8 @@ struct target {
     struct store *store; /* NULL in dry runs */
     int64_t sweep_id;
     bool is_locked;
-    bool is_touched; /* may be off its baseline */
-    bool has_snapshot;
-    bool is_restoring; /* stop requests no longer interrupt */
+    bool is_touched;   /* may be off its baseline */
+    bool has_snapshot; /* a copy of the data files may be put back */
     const char *lock_path;
     const char *data_lock_path; /* NULL: the data directory is not locked */
     bool is_other_config;       /* a lock found there is of a sweep of another file */
@@ -125,6 +124,13 @@ const char *target_log_tail(struct target *target, struct arena *arena);
 bool target_restore(struct target *target, struct err *err) MUST_USE;
 /* After the last restore of a run: drops the snapshot and the copy beside the original. */
 bool target_tidy(struct target *target, struct err *err) MUST_USE;
+
+/* After a crash: an embedded database whose copy is there gets its bytes back from it, unless
+ * somebody wrote to it later than the trial that died could have: their rows are worth more than
+ * our exactness. */
+bool target_judge_data(struct target *target, struct err *err) MUST_USE;
+/* Puts the copy back where there is one; the values can be put back without it. */
+void target_put_data(struct target *target);
 
 /* Writes the baseline bytes to the configuration file unless they are there. */
 bool target_put_baseline(struct target *target, struct err *err) MUST_USE;

@@ -179,9 +179,9 @@ static bool leave_edited(struct target *target, struct err *err)
     }
     target->has_baseline = true;
     if (target_lock(target, store_path(target->store), &other)) {
-        target->is_restoring = true;
+        stop_hold();
         leave_running(target, err);
-        target->is_restoring = false;
+        stop_release();
         target->is_locked = false;
     } else {
         log_err(LOG_WARN, &other);
@@ -253,7 +253,7 @@ bool target_recall(struct target *target, struct store *store, const struct stor
     }
     target->has_baseline = true;
     *out_found = true;
-    return true;
+    return target_judge_data(target, err);
 }
 
 /* ---- restore ---- */
@@ -393,8 +393,12 @@ static bool prove(struct target *target, struct err *err)
 static bool put_back(struct target *target, struct err *err)
 {
     if (!target->has_file) {
-        return target_probe(target, err) && target_stop(target, err) && put_values(target, err) &&
-               target_start(target, err) && target_ready(target, err);
+        if (!target_stop(target, err)) {
+            return false;
+        }
+        target_put_data(target);
+        return target_probe(target, err) && put_values(target, err) && target_start(target, err) &&
+               target_ready(target, err);
     }
     /* The file first, so that whoever starts the server starts it right; and again after the
      * stop, because some servers write their file when they end. */
@@ -407,7 +411,9 @@ static bool restore_once(struct target *target, struct err *err)
 {
     struct err quiet;
     err_clear(&quiet);
-    if ((!target->has_file || target_put_baseline(target, &quiet)) && prove(target, &quiet)) {
+    bool has_data = !target->has_file && target->has_snapshot;
+    if (!has_data && (!target->has_file || target_put_baseline(target, &quiet)) &&
+        prove(target, &quiet)) {
         return true;
     }
     if (quiet.code == ERR_CODE_foreign_edit) {
@@ -422,8 +428,8 @@ bool target_restore(struct target *target, struct err *err)
     if (!target->is_touched) {
         return true;
     }
-    target->is_restoring = true;
     bool ok = false;
+    stop_hold();
     for (int try = 0; try < RESTORE_TRIES && !ok; try++) {
         if (try > 0) {
             log_err(LOG_WARN, err);
@@ -435,7 +441,7 @@ bool target_restore(struct target *target, struct err *err)
             break;
         }
     }
-    target->is_restoring = false;
+    stop_release();
     if (!ok) {
         err_while(err, "putting the baseline back");
         return err_reclass(err, ERR_TARGET);
@@ -448,16 +454,4 @@ bool target_restore(struct target *target, struct err *err)
         log_err(LOG_WARN, &lost); /* a lost store must not hide that the server is well */
     }
     return true;
-}
-
-bool target_tidy(struct target *target, struct err *err)
-{
-    const struct backend *backend = target->sweep->backend;
-    if (backend->snapshot_drop != NULL &&
-        !backend->snapshot_drop(&target->server, clock_deadline_ms(COPY_TIMEOUT_MS), err)) {
-        return err_while(err, "removing the copy of the data files");
-    }
-    target->has_snapshot = false;
-    return target->copy_path == NULL ||
-           target->host->driver->remove(target->host, target->copy_path, file_deadline(), err);
 }

@@ -161,6 +161,7 @@ static bool run_operation(struct trial *trial, enum load_operation operation)
 static bool run_reset_command(struct trial *trial)
 {
     struct host_command command = {.argv = trial->job.workload.reset_command,
+                                   .until_stop = true,
                                    .deadline =
                                        clock_deadline_ms(trial->job.workload.prepare_timeout_ms)};
     return host_run_ok(trial->setup->load_host, &command, trial->arena, NULL, &trial->err);

@@ -10,6 +10,7 @@
 #include "backends/postgresql/connection.h"
 #include "backends/postgresql/postgresql.h"
 #include "backends/postgresql/server.h"
+#include "sweeper/base/stop.h"
 #include "sweeper/base/text.h"
 
 enum { POLL_MS = 50, CONNECT_MS = 3000, WORDS_BYTES = 16384, SECONDS_WITHOUT_DEADLINE = 86400 };
@@ -51,12 +52,13 @@ static bool run_stop(struct server *server, int64_t deadline, struct arena *scra
     struct pg_state *state = pg_state_of(server);
     if (server->spec->stop != NULL) {
         const struct host_command command = {
-            .argv = server->spec->stop, .deadline = deadline, .daemon = true};
+            .argv = server->spec->stop, .deadline = deadline, .daemon = true, .until_stop = true};
         return host_run(server->host, &command, scratch, out, err);
     }
     if (state->unit != NULL) {
         const char *const argv[] = {"systemctl", "stop", state->unit, NULL};
-        const struct host_command command = {.argv = argv, .deadline = deadline};
+        const struct host_command command = {
+            .argv = argv, .deadline = deadline, .until_stop = true};
         return host_run(server->host, &command, scratch, out, err);
     }
     if (!pg_locate(server, deadline, err)) {
@@ -108,6 +110,9 @@ static bool wait_until_gone(const struct server *server, const struct pg_process
         }
         if (gone) {
             return true;
+        }
+        if (stop_asked() != 0) {
+            return err_set(err, ERR_CODE_stopped, "a stop was asked while the server ended");
         }
         if (clock_passed(deadline)) {
             err_set(err, ERR_CODE_stop_failed, "the server (process %ld) still runs", process->pid);
@@ -254,7 +259,7 @@ static bool start_unit(const struct server *server, int64_t deadline, struct are
     const char *const reset[] = {"systemctl", "reset-failed", unit, NULL};
     const char *const start[] = {"systemctl", "start", unit, NULL};
     const struct host_command first = {.argv = reset, .deadline = deadline};
-    const struct host_command second = {.argv = start, .deadline = deadline};
+    const struct host_command second = {.argv = start, .deadline = deadline, .until_stop = true};
     return host_run(server->host, &first, scratch, out, err) &&
            host_run(server->host, &second, scratch, out, err);
 }
@@ -268,7 +273,8 @@ static bool run_start(struct server *server, int64_t deadline, struct arena *scr
         return false;
     }
     if (argv != NULL) {
-        const struct host_command command = {.argv = argv, .deadline = deadline, .daemon = true};
+        const struct host_command command = {
+            .argv = argv, .deadline = deadline, .daemon = true, .until_stop = true};
         return host_run(server->host, &command, scratch, out, err);
     }
     if (!state->is_probed &&

@@ -58,7 +58,8 @@ bool pg_run_as_owner(const struct server *server, const char *const *words, size
         argv[count++] = words[i];
     }
     argv[count] = NULL;
-    const struct host_command command = {.argv = argv, .deadline = deadline, .daemon = daemon};
+    const struct host_command command = {
+        .argv = argv, .deadline = deadline, .daemon = daemon, .until_stop = true};
     return host_run(server->host, &command, arena, out, err);
 }
 

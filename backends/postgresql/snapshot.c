@@ -91,7 +91,7 @@ static bool run(const struct server *server, const char *script, const char *con
         argv[used++] = arguments[i];
     }
     argv[used] = NULL;
-    const struct host_command command = {.argv = argv, .deadline = deadline};
+    const struct host_command command = {.argv = argv, .deadline = deadline, .until_stop = true};
     return host_run(server->host, &command, scratch, out, err);
 }
 

@@ -87,12 +87,13 @@ static bool exists(const struct sqlite_state *state)
     return access(state->path, F_OK) == 0;
 }
 
-/* For reading. A database that is not there yet is like an empty temporary one. */
+/* For reading. A database that is not there yet is like an empty temporary one. What a writer that
+ * died left must be rolled back first, and SQLite does that only for who may write. */
 static bool open_for_reading(const struct sqlite_state *state, int64_t deadline, sqlite3 **out,
                              struct err *err)
 {
     int64_t busy_ms = clock_left_ms(deadline);
-    return exists(state) ? pragma_open(state->path, SQLITE_OPEN_READONLY, busy_ms, out, err)
+    return exists(state) ? pragma_open(state->path, SQLITE_OPEN_READWRITE, busy_ms, out, err)
                          : pragma_open("", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, 0, out, err);
 }
 
@@ -170,7 +171,9 @@ static bool empty_log(const struct sqlite_state *state, int64_t busy_ms, enum er
     if (!pragma_open(state->path, SQLITE_OPEN_READWRITE, busy_ms, &db, err)) {
         return false;
     }
-    if (!pragma_ask(db, "pragma wal_checkpoint(truncate)", busy, sizeof busy, NULL, err)) {
+    /* The checkpoint alone would not look at the journal of a writer that died. */
+    if (!pragma_ask(db, "pragma schema_version", busy, sizeof busy, NULL, err) ||
+        !pragma_ask(db, "pragma wal_checkpoint(truncate)", busy, sizeof busy, NULL, err)) {
         err->code = code;
         return err_while(err, "emptying the write-ahead log of %s", state->path);
     }

@@ -9,20 +9,23 @@
  */
 #include "backends/sqlite/file.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backends/sqlite/pragma.h"
+#include "sweeper/base/stop.h"
 #include "sweeper/base/text.h"
 
 enum { ANSWER_BYTES = 64, SCRATCH_BYTES = 1 << 20, STEPS_BETWEEN_LOOKS = 10000 };
 
-/* The deadline of a VACUUM. */
+/* The deadline of a VACUUM, or a stop. */
 static int is_late(void *context)
 {
     const int64_t *deadline = context;
-    return clock_passed(*deadline) ? 1 : 0;
+    return clock_passed(*deadline) || stop_asked() != 0 ? 1 : 0;
 }
 
 /* What the file is to be; a kind BASELINE leaves that part alone. */
@@ -105,6 +108,14 @@ static bool set_journal_mode(sqlite3 *db, const char *mode, struct err *err)
     return true;
 }
 
+/* "persist" and "truncate" leave a file behind that only a connection in one of them removes. */
+static bool leave_no_journal(sqlite3 *db, const char *mode, struct err *err)
+{
+    bool keeps = text_equal_nocase(mode, "persist") || text_equal_nocase(mode, "truncate") ||
+                 text_equal_nocase(mode, "wal");
+    return keeps || set_journal_mode(db, "persist", err);
+}
+
 static bool rebuild(sqlite3 *db, const struct shape *shape, struct err *err)
 {
     char ignored[ANSWER_BYTES];
@@ -135,7 +146,8 @@ static bool reshape(sqlite3 *db, const struct shape *shape, struct arena *arena,
         return false;
     }
     const struct value *wanted = &shape->journal_mode.value;
-    return set_journal_mode(db, wanted->kind == VALUE_TEXT ? wanted->text : mode, err);
+    const char *last = wanted->kind == VALUE_TEXT ? wanted->text : mode;
+    return leave_no_journal(db, last, err) && set_journal_mode(db, last, err);
 }
 
 bool file_apply(const char *path, const struct setting *settings, const struct value *baseline,
@@ -155,7 +167,9 @@ bool file_apply(const char *path, const struct setting *settings, const struct v
         return true;
     }
     int status = err->native & 0xff;
-    if (status == SQLITE_INTERRUPT) {
+    if (status == SQLITE_INTERRUPT && stop_asked() != 0) {
+        err_set(err, ERR_CODE_stopped, "a stop was asked while the database was rewritten");
+    } else if (status == SQLITE_INTERRUPT) {
         err_set(err, ERR_CODE_timeout, "the database could not be rewritten in time");
     } else if (status == SQLITE_BUSY || status == SQLITE_LOCKED) {
         err_hint(err, "another process has %s open: end it", path);
@@ -172,7 +186,8 @@ static bool run_script(struct host *host, const char *script, const char *path, 
     arena_open(&scratch, SCRATCH_BYTES);
     const char *const argv[] = {"/bin/sh", "-c", script, "dbsweep", path, NULL};
     /* As the user who opens the database here. */
-    const struct host_command command = {.argv = argv, .deadline = deadline, .as_is = true};
+    const struct host_command command = {
+        .argv = argv, .deadline = deadline, .until_stop = true, .as_is = true};
     return host_run_ok(host, &command, &scratch, NULL, err);
 }
 
@@ -197,6 +212,11 @@ bool file_rollback(struct host *host, const char *path, int64_t deadline, struct
         "sync -- \"$1.dbsweep-new\"\n"
         "rm -f -- \"$1-wal\" \"$1-shm\" \"$1-journal\"\n"
         "mv -T -- \"$1.dbsweep-new\" \"$1\"\n";
+    char copy[PATH_MAX];
+    snprintf(copy, sizeof copy, "%s.dbsweep-snapshot", path);
+    if (access(copy, F_OK) != 0) {
+        return err_set(err, ERR_CODE_not_found, "there is no copy %s", copy);
+    }
     return run_script(host, script, path, deadline, err) ||
            err_while(err, "putting the copy of the database back");
 }

@@ -9,6 +9,7 @@
  */
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backends/sqlite/pragma.h"
 #include "backends/sqlite/sqlite.h"
@@ -62,13 +63,22 @@ static int wait_for_lock(void *context, int tries)
     return 1;
 }
 
+static bool is_there(const char *path, struct err *err)
+{
+    if (access(path, F_OK) == 0) {
+        return true;
+    }
+    err_set(err, ERR_CODE_not_found, "there is no database %.300s", path);
+    return err_hint(err, "load its data first: prepare makes it");
+}
+
 static bool connect_client(struct sqlite_client *client, const struct session_spec *spec,
                            int64_t deadline, struct err *err)
 {
     const char *path = NULL;
-    if (!pragma_path(spec->connect, &path, err) ||
-        !pragma_open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, clock_left_ms(deadline),
-                     &client->db, err) ||
+    if (!pragma_path(spec->connect, &path, err) || !(spec->creates || is_there(path, err)) ||
+        !pragma_open(path, SQLITE_OPEN_READWRITE | (spec->creates ? SQLITE_OPEN_CREATE : 0),
+                     clock_left_ms(deadline), &client->db, err) ||
         !pragma_write_session(client->db, spec->settings, spec->setting_count, err)) {
         return false;
     }

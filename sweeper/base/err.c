@@ -75,10 +75,19 @@ bool err_hint(struct err *err, const char *format, ...)
 
 bool err_origin(struct err *err, const char *format, ...)
 {
+    enum { KEPT = sizeof err->origin - sizeof "..." };
+    char place[4352]; /* a path and its line */
     va_list args;
     va_start(args, format);
-    vsnprintf(err->origin, sizeof err->origin, format, args);
+    vsnprintf(place, sizeof place, format, args);
     va_end(args);
+    size_t size = strlen(place);
+    if (size < sizeof err->origin) {
+        memcpy(err->origin, place, size + 1);
+        return false;
+    }
+    memcpy(err->origin, "...", 3);
+    memcpy(err->origin + 3, place + size - KEPT, KEPT + 1);
     return false;
 }
 

@@ -44,7 +44,8 @@ bool err_memory(struct err *err);
 /* Adds advice to a record that is already filled; the last one given stays. Returns false. */
 bool err_hint(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* Names what the error speaks of ("nightly.cfg:12", "db1:/etc/my.cnf"). Returns false. */
+/* Names what the error speaks of ("nightly.cfg:12", "db1:/etc/my.cnf"); one that is too long loses
+ * its beginning, never the line. Returns false. */
 bool err_origin(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Keeps the native code. `kind` is "errno", "exit", "signal", "SQLSTATE 42P01" cut to 15 bytes.

@@ -4,6 +4,7 @@
  */
 #include "sweeper/base/stop.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -11,11 +12,12 @@
 #include <unistd.h>
 
 static atomic_int asked_signal;
+static atomic_int hold_count;
 static int wake_pipe[2] = {-1, -1};
 
 static void wake(void)
 {
-    if (wake_pipe[1] >= 0) {
+    if (wake_pipe[1] >= 0 && atomic_load(&hold_count) == 0) {
         ssize_t written = write(wake_pipe[1], "s", 1);
         (void)written; /* a full pipe is awake already */
     }
@@ -56,7 +58,7 @@ void stop_install(void)
 
 int stop_asked(void)
 {
-    return atomic_load(&asked_signal);
+    return atomic_load(&hold_count) == 0 ? atomic_load(&asked_signal) : 0;
 }
 
 int stop_descriptor(void)
@@ -64,11 +66,31 @@ int stop_descriptor(void)
     return wake_pipe[0];
 }
 
-void stop_clear(void)
+static void empty_pipe(void)
 {
     char byte[16];
     while (wake_pipe[0] >= 0 && read(wake_pipe[0], byte, sizeof byte) > 0) {
     }
+}
+
+void stop_hold(void)
+{
+    atomic_fetch_add(&hold_count, 1);
+    empty_pipe();
+}
+
+void stop_release(void)
+{
+    assert(atomic_load(&hold_count) > 0);
+    /* A signal that comes in between wakes twice, which is once. */
+    if (atomic_fetch_sub(&hold_count, 1) == 1 && atomic_load(&asked_signal) != 0) {
+        wake();
+    }
+}
+
+void stop_clear(void)
+{
+    empty_pipe();
     /* Last: a signal that comes after it finds an empty pipe and fills it again. */
     atomic_store(&asked_signal, 0);
 }

@@ -16,6 +16,10 @@ int stop_asked(void);
 int stop_descriptor(void);
 /* As a signal would; for the program itself and for tests. */
 void stop_ask(int signal_number);
+/* Between the two nobody is told of a request, old or new: a restore must not be interrupted. They
+ * nest, and belong to the main thread. */
+void stop_hold(void);
+void stop_release(void);
 /* Forgets the request: the restore after a stop must not be interrupted. */
 void stop_clear(void);
 

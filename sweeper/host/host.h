@@ -30,9 +30,10 @@ struct host_command {
     struct bytes input;        /* standard input; empty: /dev/null */
     int64_t deadline;          /* then the process group gets TERM, after 2 s KILL */
     size_t output_limit_bytes; /* kept of each stream: head and tail; 0: 1 MiB */
-    bool daemon; /* it may leave a daemon behind that inherits its output: output goes to a file
-                    and the command ends when its first process ends */
-    bool as_is;  /* not through sudo even where the host asks for it */
+    bool daemon;     /* it may leave a daemon behind that inherits its output: output goes to a file
+                        and the command ends when its first process ends */
+    bool until_stop; /* `run` ends it at a stop request too, as at its deadline: err stopped */
+    bool as_is;      /* not through sudo even where the host asks for it */
 };
 
 struct host_result {

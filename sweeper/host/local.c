@@ -2,7 +2,7 @@
  * This machine: its processes. Each runs in its own process group, with nothing of ours but its
  * three streams, so that a deadline can end it whole and a Ctrl-C meant for the sweep does not
  * reach it. The end of the first process ends a command: a daemon that inherited a pipe does not
- * keep us waiting. A stop request is not looked at here; whoever calls decides by the deadline.
+ * keep us waiting. A stop request ends a command only where its caller asks for that.
  * A process begins in local_spawn.c; files stand in local_file.c, facts in local_facts.c.
  */
 #include <dirent.h>
@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "sweeper/base/stop.h"
 #include "sweeper/host/local_process.h"
 #include "sweeper/host/shell_file.h"
 
@@ -99,6 +100,9 @@ static bool process_pump(struct host_process *process, bool wants_output, int64_
         {.fd = wants_output ? process->streams[STREAM_OUTPUT].pipe : -1, .events = POLLIN},
         {.fd = process->streams[STREAM_ERROR].pipe, .events = POLLIN},
         {.fd = process->has_ended ? -1 : process->end, .events = POLLIN},
+        {.fd = process->until_stop && !process->timed_out && !process->has_ended ? stop_descriptor()
+                                                                                 : -1,
+         .events = POLLIN},
     };
     int wait_ms = clock_left_ms(deadline);
     if (!process->has_ended && process->end < 0 && (wait_ms < 0 || wait_ms > ASK_MS))
@@ -252,6 +256,11 @@ static bool process_report(struct host_process *process, struct arena *arena,
     return true;
 }
 
+static bool is_stopped(const struct host_process *process)
+{
+    return process->until_stop && stop_asked() != 0;
+}
+
 static bool process_complete(struct host_process *process, int64_t deadline, struct arena *arena,
                              struct host_result *out, struct err *err)
 {
@@ -259,13 +268,16 @@ static bool process_complete(struct host_process *process, int64_t deadline, str
     process->keeps_output = true;
     process_send(process);
     process_look(process);
-    while (!process->has_ended && !clock_passed(deadline)) {
+    while (!process->has_ended && !clock_passed(deadline) && !is_stopped(process)) {
         if (!process_pump(process, true, deadline, err))
             return false;
     }
+    bool is_dropped = !process->has_ended && is_stopped(process);
     if (!(process->has_ended ? process_linger(process, err) : process_end(process, err)))
         return false;
     process_reap(process);
+    if (is_dropped)
+        return err_set(err, ERR_CODE_stopped, "a stop was asked while a command ran");
     return process_report(process, arena, out, err);
 }
 
@@ -340,6 +352,7 @@ static bool local_run(struct host *host, const struct host_command *command, str
     if (!process_open(host, command, command->input.size > 0, &process, err))
         return false;
     process->unsent = command->input;
+    process->until_stop = command->until_stop;
     return process_complete(process, command->deadline, arena, out, err);
 }
 

@@ -29,6 +29,7 @@ struct host_process {
     bool has_ended; /* not yet waited for: its number, and its group's, stay taken */
     bool is_reaped;
     bool timed_out;
+    bool until_stop; /* as the command says */
     int64_t started_ns;
     int64_t ended_ns;
     int status; /* of waitpid */

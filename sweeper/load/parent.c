@@ -19,6 +19,7 @@ struct load_worker {
     struct wire_inbox inbox;
     uint32_t client_count; /* that a drive must have; 0 for other operations */
     bool is_drive;
+    bool is_up; /* it has said hello */
     bool is_ready;
     bool is_go;
 };
@@ -44,7 +45,7 @@ static bool send_frame(struct load_worker *worker, enum load_frame kind, struct 
                                        clock_deadline_ms(SHORT_MS), err);
 }
 
-static bool died(struct load_worker *worker, struct err *err)
+static bool tell_end(struct load_worker *worker, struct err *err)
 {
     struct host_result result = {0};
     struct err ended;
@@ -64,6 +65,12 @@ static bool died(struct load_worker *worker, struct err *err)
     err_set(err, ERR_CODE_workload, "the load worker ended with status %d: %.300s",
             result.exit_status, said);
     return err_native(err, result.exit_status, "exit");
+}
+
+/* One that never said hello did not run at all: no point is to blame for that. */
+static bool died(struct load_worker *worker, struct err *err)
+{
+    return tell_end(worker, err) || worker->is_up || err_reclass(err, ERR_TARGET);
 }
 
 /* Waits for bytes or a stop request, whichever comes first. */
@@ -112,7 +119,8 @@ static bool check_hello(struct load_worker *worker, struct bytes payload, struct
     struct wire wire;
     wire_open(&wire, payload);
     const char *theirs = wire_string(&wire, &worker->arena);
-    if (!wire.failed && strcmp(theirs, DBSWEEP_VERSION) == 0) {
+    worker->is_up = !wire.failed && strcmp(theirs, DBSWEEP_VERSION) == 0;
+    if (worker->is_up) {
         return true;
     }
     err_set(err, ERR_CODE_unsupported, "the load worker on %s is version %.40s, this is %s",
@@ -196,23 +204,15 @@ static bool follow(struct load_worker *worker, int64_t deadline,
 
 /* ---- public ---- */
 
-static const char *own_program(struct arena *arena)
-{
-    char path[4096];
-    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
-    return size > 0 ? arena_strndup(arena, path, (size_t)size) : NULL;
-}
+/* The very file that runs, also where an upgrade has replaced or removed it by now. */
+static const char own_program[] = "/proc/self/exe";
 
 static bool spawn(struct load_worker *worker, const char *program, const struct load_job *job,
                   struct err *err)
 {
     struct text hello;
     struct text payload;
-    const char *path = program != NULL ? program : own_program(&worker->arena);
-    if (path == NULL) {
-        return err_set(err, ERR_CODE_workload, "the path of this program is not known");
-    }
-    const char *const argv[] = {path, "load", "--worker", NULL};
+    const char *const argv[] = {program != NULL ? program : own_program, "load", "--worker", NULL};
     struct host_command command = {.argv = argv, .deadline = CLOCK_NEVER, .as_is = true};
     text_open(&hello, &worker->arena);
     text_open(&payload, &worker->arena);
@@ -239,7 +239,11 @@ bool load_worker_open(struct host *host, const char *program, const struct load_
     worker->is_drive = job->operation == LOAD_DRIVE;
     worker->client_count = worker->is_drive ? (uint32_t)job->workload.clients : 0;
     *out = worker;
-    return spawn(worker, program, job, err) || err_while(err, "starting the load worker");
+    if (spawn(worker, program, job, err)) {
+        return true;
+    }
+    err_while(err, "starting the load worker");
+    return err->class == ERR_POINT ? err_reclass(err, ERR_TARGET) : false;
 }
 
 bool load_worker_ready(struct load_worker *worker, int64_t deadline,

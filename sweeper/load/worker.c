@@ -286,6 +286,8 @@ static bool set_up(struct worker *worker, const struct workload *workload, const
 {
     static const struct load_result nothing = {0};
     struct session *session = NULL;
+    worker->job.session.creates =
+        worker->job.operation == LOAD_PREPARE || worker->job.operation == LOAD_RESET;
     if (sessions != NULL &&
         !sessions->open(&worker->job.session, clock_deadline_ms(CONNECT_TIMEOUT_MS), &session,
                         &worker->err)) {

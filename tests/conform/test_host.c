@@ -171,6 +171,25 @@ static void stop_does_not_interrupt(void **state)
     assert_string_equal(result.output, "done\n");
 }
 
+static void stop_ends_what_says_so(void **state)
+{
+    struct subject *subject = *state;
+    struct host_result result;
+    const struct host_command command = {.argv = (const char *const[]){"sleep", "60", NULL},
+                                         .deadline = clock_deadline_ms(60000),
+                                         .until_stop = true};
+    int64_t began_ns = clock_now_ns();
+    stop_ask(SIGINT);
+    assert_false(host_run(subject->host, &command, &subject->arena, &result, &subject->err));
+    assert_int_equal(subject->err.code, ERR_CODE_stopped);
+    assert_true(clock_now_ns() - began_ns < SOON_NS);
+    stop_hold(); /* a restore */
+    RUN(&result, COMMAND("sh", "-c", "sleep 0.3; echo done"), .until_stop = true);
+    stop_release();
+    stop_clear();
+    assert_string_equal(result.output, "done\n");
+}
+
 /* --- deadlines -------------------------------------------------------------------------------- */
 
 static void ends_an_obedient_process(void **state)
@@ -393,6 +412,7 @@ int main(void)
         cmocka_unit_test(waits_for_the_end_not_for_silence),
         cmocka_unit_test(does_not_wait_for_a_daemon),
         cmocka_unit_test(stop_does_not_interrupt),
+        cmocka_unit_test(stop_ends_what_says_so),
         cmocka_unit_test(ends_an_obedient_process),
         cmocka_unit_test(ends_a_group_that_ignores_term),
         cmocka_unit_test(gives_the_whole_group_its_grace),

@@ -430,6 +430,17 @@ static void ends_when_a_stop_is_asked(struct subject *subject)
     assert_true(clock_now_ns() - begun < 30 * NS_PER_S);
 }
 
+static void a_worker_that_does_not_run_is_no_points_fault(struct subject *subject)
+{
+    static const char *const programs[] = {"/nonexistent/dbsweep", "false"};
+    for (size_t i = 0; i < COUNT_OF(programs); i++) {
+        err_clear(&subject->err);
+        assert_false(load_run(subject->host, programs[i], &subject->job, DEADLINE, NULL,
+                              &subject->arena, &subject->result, &subject->err));
+        assert_int_equal(subject->err.class, ERR_TARGET);
+    }
+}
+
 /* ---- all tests over all subjects ---- */
 
 static const struct {
@@ -457,6 +468,7 @@ static const struct {
     ROW(keeps_an_open_loops_rate),
     ROW(fails_over_its_error_budget),
     ROW(fails_where_nothing_completes),
+    ROW(a_worker_that_does_not_run_is_no_points_fault),
     ROW(fails_early_where_it_is_hopeless),
     ROW(refuses_to_drive_what_is_not_loaded),
     ROW(finds_rows_missing),

@@ -199,6 +199,30 @@ static void further_signals_change_nothing(void **state)
     assert_false(is_awake());
 }
 
+static void a_held_stop_is_told_at_the_release(void **state)
+{
+    (void)state;
+    raise(SIGTERM);
+    stop_hold();
+    assert_int_equal(stop_asked(), 0);
+    assert_false(is_awake());
+    stop_hold();
+    stop_release();
+    assert_int_equal(stop_asked(), 0);
+    stop_release();
+    assert_int_equal(stop_asked(), SIGTERM);
+    assert_true(is_awake());
+    stop_clear();
+    stop_hold();
+    raise(SIGINT);
+    assert_int_equal(stop_asked(), 0);
+    assert_false(is_awake());
+    stop_release();
+    assert_int_equal(stop_asked(), SIGINT);
+    assert_true(is_awake());
+    stop_clear();
+}
+
 static void handlers_can_be_installed_again(void **state)
 {
     (void)state;
@@ -258,6 +282,7 @@ int main(void)
         cmocka_unit_test_teardown(a_stop_before_the_handlers_is_not_lost, be_real),
         cmocka_unit_test_teardown(each_signal_asks, be_real),
         cmocka_unit_test_teardown(further_signals_change_nothing, be_real),
+        cmocka_unit_test_teardown(a_held_stop_is_told_at_the_release, be_real),
         cmocka_unit_test_teardown(handlers_can_be_installed_again, be_real),
         cmocka_unit_test_teardown(a_broken_pipe_is_an_error_and_no_death, be_real),
         cmocka_unit_test_teardown(a_stop_ends_a_sleep_and_no_pause, be_real),
