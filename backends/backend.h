@@ -92,7 +92,8 @@ struct backend {
     void (*close)(struct server *server);
     /* Read-only: fills facts; for each knob, what the running server has. The knob's row may be
      * completed from the live catalogue: *out_knobs[i] is the row to use from now on (unit,
-     * range, choices from the server). Errors: probe, connection, knob_unknown. */
+     * range, choices from the server). Errors: probe, connection, knob_unknown; unsupported with
+     * the knob's name as origin. */
     bool (*probe)(struct server *server, const struct knob *const *knobs, size_t knob_count,
                   int64_t deadline, struct arena *arena, const struct knob **out_knobs,
                   struct reading *out, struct err *err);

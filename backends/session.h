@@ -41,7 +41,7 @@ struct session_spec {
     const struct setting *settings; /* of the point: what is set per connection */
     size_t setting_count;
     const char *application; /* name shown by the server: "dbsweep" */
-    bool creates; /* a database that is a file and not there yet may be made, else not_found */
+    bool must_exist; /* a database that is a file and not there yet is not_found, not made */
 };
 
 struct session;

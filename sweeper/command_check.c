@@ -203,11 +203,19 @@ int command_check(const struct cli *cli)
     bool ok = plan_read(&plan, cli->operands[0], &err) &&
               plan_probe(&plan, cli_has(cli, "--offline"), &err) &&
               describe(&plan, cli, &text, &err);
+    bool is_touched = false;
+    bool fits = ok && plan_foresee(&plan, cli_has(cli, "--offline"), &is_touched, &err);
+    if (is_touched) {
+        text_add(&text, "an earlier run was interrupted: run puts the baseline back first\n");
+    }
     const char *printed = ok ? text_done(&text) : NULL;
     if (ok && printed == NULL) {
         ok = err_memory(&err);
     }
-    int status = ok ? command_print(printed) : command_fail_target(&err);
+    int status = ok ? command_print(printed) : 0;
+    if (!ok || (status == 0 && !fits)) {
+        status = command_fail_target(&err);
+    }
     plan_close(&plan);
     return status;
 }

@@ -41,7 +41,11 @@ int command_run(const struct cli *cli)
         }
         return command_fail_target(&err);
     }
-    log_line(LOG_INFO, failed > 0 ? "finished; %lld trials failed" : "finished", (long long)failed);
+    log_line(LOG_INFO,
+             failed == 1  ? "finished; %lld trial failed"
+             : failed > 1 ? "finished; %lld trials failed"
+                          : "finished",
+             (long long)failed);
     return failed > 0 ? 1 : 0;
 }
 
@@ -73,6 +77,41 @@ static bool read_from_store(struct plan *plan, const char *path, struct store_sw
            err_while(err, "reading the sweep file kept in the store");
 }
 
+/* A store that is not there was moved, or lost, or there never was one: what stands beside the
+ * target tells. */
+static bool fail_without_store(struct plan *plan, struct err *err)
+{
+    struct target_traces traces = {.store = NULL};
+    struct err unseen;
+    err_clear(&unseen);
+    if (!target_open(&plan->target, &plan->sweep, &plan->arena, &unseen) ||
+        !target_probe(&plan->target, &unseen)) {
+        log_err(LOG_INFO, &unseen); /* a lock may stand beside what is known without it */
+        err_clear(&unseen);
+    }
+    if (plan->target.is_open && !target_find_traces(&plan->target, &traces, &unseen)) {
+        log_err(LOG_WARN, &unseen);
+    }
+    err_set(err, ERR_CODE_not_found, "the sweep's store %s does not exist%s",
+            plan->sweep.store_path,
+            traces.store != NULL || traces.copy_path != NULL
+                ? ", but an interrupted sweep left its traces"
+                : "");
+    if (traces.store != NULL && traces.store[0] != '\0' && access(traces.store, F_OK) == 0) {
+        return err_hint(err, "run `dbsweep restore %s`", traces.store);
+    }
+    if (traces.copy_path != NULL) {
+        return err_hint(err,
+                        "restore from where the store is now; if it is lost, copy %s over the "
+                        "configuration and restart the server",
+                        traces.copy_path);
+    }
+    return err_hint(err, "%s",
+                    traces.store != NULL || !traces.is_known
+                        ? "if it was moved, restore from where it is now"
+                        : "no lock and no copy of a sweep are there: there is nothing to restore");
+}
+
 static bool read_from_file(struct plan *plan, const char *path, struct store_sweep *kept,
                            struct err *err)
 {
@@ -80,15 +119,15 @@ static bool read_from_file(struct plan *plan, const char *path, struct store_swe
         return false;
     }
     if (access(plan->sweep.store_path, F_OK) != 0) {
-        err_set(err, ERR_CODE_not_found, "the sweep's store %s does not exist",
-                plan->sweep.store_path);
-        return err_hint(err, "without a store nothing was ever changed by this sweep");
+        return fail_without_store(plan, err);
     }
     return store_open(plan->sweep.store_path, STORE_WRITE, &plan->store, err) &&
            store_sweep_latest(plan->store, &plan->arena, kept, err);
 }
 
-static bool restore_plan(struct plan *plan, const struct store_sweep *kept, bool *out_touched,
+enum restored { NOTHING_KEPT, WAS_IN_PLACE, PUT_BACK };
+
+static bool restore_plan(struct plan *plan, const struct store_sweep *kept, enum restored *out,
                          struct err *err)
 {
     bool found = false;
@@ -96,7 +135,7 @@ static bool restore_plan(struct plan *plan, const struct store_sweep *kept, bool
         !target_recall(&plan->target, plan->store, kept, &found, err)) {
         return false;
     }
-    *out_touched = found && plan->target.is_touched;
+    *out = !found ? NOTHING_KEPT : plan->target.is_touched ? PUT_BACK : WAS_IN_PLACE;
     if (!found) {
         return true;
     }
@@ -111,16 +150,19 @@ int command_restore(const struct cli *cli)
     struct plan plan = {0};
     struct store_sweep kept;
     struct err err;
-    bool was_touched = false;
+    enum restored restored = NOTHING_KEPT;
+    static const char *const said[] = {
+        [NOTHING_KEPT] = "the store holds no baseline, so its sweep changed no setting; nothing "
+                         "was done, and nothing is proved",
+        [WAS_IN_PLACE] = "the baseline was in place and is proved",
+        [PUT_BACK] = "the baseline is back: file, server and every swept knob are as found"};
     const char *path = cli->operands[0];
     err_clear(&err);
     bool ok = is_store(path) ? read_from_store(&plan, path, &kept, &err)
                              : read_from_file(&plan, path, &kept, &err);
-    ok = ok && restore_plan(&plan, &kept, &was_touched, &err);
+    ok = ok && restore_plan(&plan, &kept, &restored, &err);
     if (ok) {
-        log_line(LOG_INFO, was_touched ? "the baseline is back: file, server and every swept "
-                                         "knob are as found"
-                                       : "the baseline was in place and is proved");
+        log_line(LOG_INFO, "%s", said[restored]);
     }
     int status = ok ? 0 : command_fail_target(&err);
     plan_close(&plan);

@@ -21,6 +21,7 @@ struct plan {
     int64_t *point_ids;     /* [grid.point_count] */
     int64_t *condition_ids; /* [grid.condition_count] */
     bool is_resumed;
+    bool is_store_new; /* by plan_open_store */
 };
 
 /* Reads the file. */
@@ -33,8 +34,14 @@ bool plan_recover(struct plan *plan, struct err *err) MUST_USE;
 /* Whether this file and the configuration as found may go on with what the store holds; asked
  * before the workload's data are touched. Errors: plan_changed. */
 bool plan_compare(struct plan *plan, bool fresh, struct err *err) MUST_USE;
-/* Locks the target, opens or creates the store, keeps the baseline, registers points and begins
- * this call. With `fresh`, a new sweep begins in the store. After plan_compare. */
+/* The same question for `check`, which only reads: *out_touched, an earlier run was interrupted. */
+bool plan_foresee(struct plan *plan, bool offline, bool *out_touched, struct err *err) MUST_USE;
+/* Opens the store, or creates it: before anything of the target is touched. */
+bool plan_open_store(struct plan *plan, struct err *err) MUST_USE;
+/* Removes a store that plan_open_store created and in which no sweep began. */
+void plan_drop_store(struct plan *plan);
+/* Keeps the baseline, registers points and begins this call. With `fresh`, a new sweep begins in
+ * the store. After plan_compare, plan_open_store and target_lock. */
 bool plan_begin(struct plan *plan, bool fresh, struct err *err) MUST_USE;
 /* Closes everything; safe after any failure. */
 void plan_close(struct plan *plan);

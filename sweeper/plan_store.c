@@ -2,8 +2,11 @@
  * The plan and its store: begins a sweep or resumes one, after comparing what may not change
  * between two runs, and registers points and conditions.
  */
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "sweeper/base/json.h"
 #include "sweeper/base/log.h"
@@ -199,10 +202,66 @@ static bool compare_baseline(struct plan *plan, int64_t sweep_id, struct err *er
     return true;
 }
 
+/* What needs no target. */
+static bool compare_text(struct plan *plan, const struct store_sweep *kept, struct err *err)
+{
+    struct store_sweep now = {.plan_text = ""};
+    char hash[65];
+    if (!sweepfile_plan_text(&plan->sweep, &plan->arena, &now.plan_text, err)) {
+        return false;
+    }
+    host_sha256((struct bytes){.data = now.plan_text, .size = strlen(now.plan_text)}, hash);
+    now.plan_hash = hash;
+    return compare_plan(plan, kept, &now, err);
+}
+
+/* A store that is not there yet needs a folder that takes it. */
+static bool check_folder(const struct plan *plan, struct err *err)
+{
+    const char *path = plan->sweep.store_path;
+    const char *slash = strrchr(path, '/');
+    char folder[PATH_MAX];
+    int line = sweepfile_line(&plan->sweep, "", "store");
+    snprintf(folder, sizeof folder, "%.*s", slash == NULL ? 1 : (int)(slash - path) + 1,
+             slash == NULL ? "." : path);
+    if (access(path, F_OK) == 0 || access(folder, W_OK | X_OK) == 0) {
+        return true;
+    }
+    bool is_missing = errno == ENOENT || errno == ENOTDIR;
+    err_set(err, is_missing ? ERR_CODE_not_found : ERR_CODE_unsupported,
+            is_missing ? "the store's folder %.300s does not exist"
+                       : "the store cannot be written to %.300s",
+            folder);
+    err_origin(err, line > 0 ? "%s:%d" : "%s", plan->sweep.path, line);
+    return err_hint(err, "make it, or name another place: store = \"PATH\";");
+}
+
+bool plan_foresee(struct plan *plan, bool offline, bool *out_touched, struct err *err)
+{
+    struct store_sweep kept;
+    *out_touched = false;
+    if (access(plan->sweep.store_path, F_OK) != 0) {
+        return check_folder(plan, err);
+    }
+    if (!store_open(plan->sweep.store_path, STORE_READ, &plan->store, err)) {
+        return false;
+    }
+    if (!store_sweep_latest(plan->store, &plan->arena, &kept, err)) {
+        bool is_new = err->code == ERR_CODE_not_found;
+        if (is_new) {
+            err_clear(err);
+        }
+        return is_new;
+    }
+    /* Where the baseline is not in place yet, run puts it there before it compares. */
+    return store_touched_get(plan->store, kept.sweep_id, out_touched, err) &&
+           compare_text(plan, &kept, err) &&
+           (offline || *out_touched || compare_baseline(plan, kept.sweep_id, err));
+}
+
 bool plan_compare(struct plan *plan, bool fresh, struct err *err)
 {
     struct store_sweep kept;
-    struct store_sweep now;
     if (plan->store == NULL || fresh) {
         return true;
     }
@@ -213,8 +272,7 @@ bool plan_compare(struct plan *plan, bool fresh, struct err *err)
         }
         return is_new;
     }
-    return describe_sweep(plan, &now, err) && compare_plan(plan, &kept, &now, err) &&
-           compare_baseline(plan, kept.sweep_id, err);
+    return compare_text(plan, &kept, err) && compare_baseline(plan, kept.sweep_id, err);
 }
 
 static bool begin_or_resume(struct plan *plan, bool fresh, const struct store_sweep *now,
@@ -317,16 +375,35 @@ static bool register_pruned(struct plan *plan, struct err *err)
     return store_pruned_put(plan->store, plan->sweep_id, rows, grid->pruned_count, err);
 }
 
+bool plan_open_store(struct plan *plan, struct err *err)
+{
+    if (plan->store != NULL) {
+        return true;
+    }
+    plan->is_store_new = access(plan->sweep.store_path, F_OK) != 0;
+    return check_folder(plan, err) &&
+           store_open(plan->sweep.store_path, STORE_CREATE, &plan->store, err);
+}
+
+void plan_drop_store(struct plan *plan)
+{
+    if (plan->store == NULL || !plan->is_store_new || plan->sweep_id != 0) {
+        return;
+    }
+    const char *lock = arena_printf(&plan->arena, "%s-lock", plan->sweep.store_path);
+    if (lock != NULL) {
+        (void)unlink(lock); /* while it is held */
+    }
+    store_close(plan->store);
+    plan->store = NULL;
+    if (unlink(plan->sweep.store_path) != 0) {
+        log_line(LOG_WARN, "the empty store %s could not be removed", plan->sweep.store_path);
+    }
+}
+
 bool plan_begin(struct plan *plan, bool fresh, struct err *err)
 {
     struct store_sweep now;
-    if (plan->store == NULL &&
-        !store_open(plan->sweep.store_path, STORE_CREATE, &plan->store, err)) {
-        return false;
-    }
-    if (!plan->target.is_locked && !target_lock(&plan->target, plan->sweep.store_path, err)) {
-        return false;
-    }
     struct arena scratch;
     arena_open(&scratch, 16u << 20);
     bool ok = describe_sweep(plan, &now, err) && begin_or_resume(plan, fresh, &now, err) &&

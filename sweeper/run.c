@@ -57,14 +57,16 @@ static bool blame(struct run *run, struct trial *trial, struct err *err)
     return err_reclass(err, ERR_TARGET);
 }
 
+/* Tells who waits; what is said of the trial is what is recorded of it. */
 static void announce_end(struct run *run, const struct trial *trial, bool ok)
 {
+    const char *status = ok ? "done" : trial->err.class == ERR_STOP ? "dropped" : "failed";
     const char *point =
         plan_point_text(&run->plan, &run->plan.grid.points[trial->point], &run->arena);
     if (!ok) {
         log_err(trial->err.class == ERR_STOP ? LOG_INFO : LOG_WARN, &trial->err);
     }
-    notify_trial(&run->plan, trial->id, point != NULL ? point : "?", ok ? "done" : "failed",
+    notify_trial(&run->plan, trial->id, point != NULL ? point : "?", status,
                  ok ? NULL : &trial->err);
 }
 
@@ -81,6 +83,11 @@ static bool record_trial(struct run *run, const struct proposal *next, struct er
     }
     bool ok = run_stages(&trial);
     trial_close(&trial);
+    if (!ok && trial.err.class == ERR_POINT && stop_asked() != 0) {
+        /* Whatever broke off while everything was told to end proves nothing about the point. */
+        err_while(&trial.err, "a stop was asked");
+        err_reclass(&trial.err, ERR_STOP);
+    }
     announce_end(run, &trial, ok);
     if (!ok && trial.err.class == ERR_POINT) {
         /* The log is read before the restore's own restart buries it. */
@@ -145,7 +152,9 @@ static void announce_trial(struct run *run, const struct run_history *past,
 /* Target trouble: back off, put the baseline back, go on; give up after a few in a row. */
 static bool survive(struct run *run, struct err *err)
 {
-    if (err->class != ERR_TARGET || ++run->target_failures >= TARGET_TRIES) {
+    /* A command that is not there will not be there in five seconds. */
+    if (err->class != ERR_TARGET || err->code == ERR_CODE_command_failed ||
+        ++run->target_failures >= TARGET_TRIES) {
         return false;
     }
     log_err(LOG_WARN, err);
@@ -291,7 +300,7 @@ static bool begin_run(struct run *run, struct err *err)
     return read_limits(run, err) && plan_read(plan, run->options->sweep_file, err) &&
            resolve_reset(run, err) && plan_recover(plan, err) && plan_probe(plan, false, err) &&
            plan_compare(plan, run->options->fresh, err) &&
-           host_open(NULL, CLOCK_NEVER, &run->setup.load_host, err) &&
+           host_open(NULL, CLOCK_NEVER, &run->setup.load_host, err) && plan_open_store(plan, err) &&
            target_lock(&plan->target, plan->sweep.store_path, err) && prepare_data(run, err) &&
            plan_begin(plan, run->options->fresh, err);
 }
@@ -340,6 +349,7 @@ bool sweep_run(const struct run_options *options, int64_t *out_failed, struct er
     *out_failed = run.failed_count;
     console_close(&run.console);
     host_close(run.setup.load_host);
+    plan_drop_store(&run.plan);
     plan_close(&run.plan);
     arena_close(&run.arena);
     return ok;

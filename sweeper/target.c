@@ -92,7 +92,7 @@ static const struct knob *row_for(struct target *target, const char *name)
     return made;
 }
 
-static bool add_row(struct target *target, const char *name, struct err *err)
+static bool add_row(struct target *target, const char *name, int line, struct err *err)
 {
     if (row_known(target, name)) {
         return true;
@@ -101,6 +101,7 @@ static bool add_row(struct target *target, const char *name, struct err *err)
     if (knob == NULL) {
         return err_memory(err);
     }
+    target->row_lines[target->row_count] = line;
     target->rows[target->row_count++] = (struct sweep_knob_row){.name = name, .knob = knob};
     return true;
 }
@@ -124,7 +125,8 @@ static bool add_choice_rows(struct target *target, const struct sweep_choice *ch
 {
     for (size_t i = 0; i < choice->count; i++) {
         const char *name = choice->assignments[i].name;
-        if (workload_knob(name) == NULL && !add_row(target, name, err)) {
+        if (workload_knob(name) == NULL &&
+            !add_row(target, name, choice->assignments[i].line, err)) {
             return false;
         }
     }
@@ -137,7 +139,8 @@ static bool collect_rows(struct target *target, struct err *err)
     const struct sweep *sweep = target->sweep;
     target->row_count = 0;
     target->rows = ARENA_ARRAY(target->arena, struct sweep_knob_row, count_assignments(sweep) + 1);
-    if (target->rows == NULL) {
+    target->row_lines = ARENA_ARRAY(target->arena, int, count_assignments(sweep) + 1);
+    if (target->rows == NULL || target->row_lines == NULL) {
         return err_memory(err);
     }
     for (size_t i = 0; i < sweep->axis_count; i++) {
@@ -145,7 +148,7 @@ static bool collect_rows(struct target *target, struct err *err)
         if (axis->kind != SWEPT_KNOB) {
             continue;
         }
-        if (axis->name != NULL && !add_row(target, axis->name, err)) {
+        if (axis->name != NULL && !add_row(target, axis->name, axis->line, err)) {
             return false;
         }
         for (size_t j = 0; j < axis->choice_count; j++) {
@@ -170,27 +173,29 @@ static bool check_known(const struct target *target, struct err *err)
             continue;
         }
         const struct sweep *sweep = target->sweep;
-        int line = 0;
-        for (size_t j = 0; j < sweep->axis_count; j++) {
-            if (sweep->axes[j].name != NULL &&
-                text_equal_nocase(sweep->axes[j].name, target->rows[i].name)) {
-                line = sweep->axes[j].line;
-            }
-        }
         size_t count = 0;
         const struct knob *knobs = catalogue_knobs(sweep->backend->system, &count);
         const char *near = knob_nearest(knobs, count, target->rows[i].name);
         err_set(err, ERR_CODE_knob_unknown, "%s %s has no knob \"%s\"",
                 target->server.facts.product, target->server.facts.version, target->rows[i].name);
-        if (line > 0) {
-            err_origin(err, "%s:%d", sweep->path, line);
-        }
+        err_origin(err, "%s:%d", sweep->path, target->row_lines[i]);
         if (near != NULL && strcmp(near, target->rows[i].name) != 0) {
             return err_hint(err, "did you mean \"%s\"?", near);
         }
         return err_hint(err, "remove the axis, or see `dbsweep knobs %s`", sweep->backend->system);
     }
     return true;
+}
+
+/* A backend names the knob that it refuses; the user looks for it in the sweep file. */
+static void place_knob(const struct target *target, struct err *err)
+{
+    for (size_t i = 0; i < target->row_count; i++) {
+        if (text_equal_nocase(target->rows[i].name, err->origin)) {
+            err_origin(err, "%s:%d", target->sweep->path, target->row_lines[i]);
+            return;
+        }
+    }
 }
 
 bool target_probe(struct target *target, struct err *err)
@@ -211,6 +216,7 @@ bool target_probe(struct target *target, struct err *err)
     if (!target->sweep->backend->probe(&target->server, asked, count,
                                        clock_deadline_ms(PROBE_TIMEOUT_MS), target->arena,
                                        completed, target->found, err)) {
+        place_knob(target, err);
         return err_while(err, "probing the server");
     }
     for (size_t i = 0; i < count; i++) {
@@ -239,7 +245,7 @@ bool target_use_grid(struct target *target, const struct grid *grid, struct err 
     return true;
 }
 
-bool target_preflight(struct target *target, struct err *err)
+static bool check_layers(struct target *target, struct err *err)
 {
     const struct backend *backend = target->sweep->backend;
     if (backend->overrides == NULL) {
@@ -255,6 +261,63 @@ bool target_preflight(struct target *target, struct err *err)
     }
     return backend->overrides(&target->server, settings, target->row_count,
                               clock_deadline_ms(PROBE_TIMEOUT_MS), err);
+}
+
+/* A program that is not there would fail every point, one by one. */
+static bool check_program(const struct target *target, struct host *host, const char *section,
+                          const char *key, const char *const *argv, struct err *err)
+{
+    static const char script[] = "case $1 in\n"
+                                 "*/*) [ -f \"$1\" ] && [ -x \"$1\" ] ;;\n"
+                                 "*) command -v \"$1\" >/dev/null ;;\n"
+                                 "esac\n";
+    struct host_result result = {0};
+    if (argv == NULL || strchr(argv[0], '{') != NULL) { /* a placeholder is known later */
+        return true;
+    }
+    const char *const words[] = {"/bin/sh", "-c", script, "dbsweep", argv[0], NULL};
+    const struct host_command command = {
+        .argv = words, .deadline = clock_deadline_ms(HOST_TIMEOUT_MS), .until_stop = true};
+    if (!host_run(host, &command, target->arena, &result, err)) {
+        return false;
+    }
+    if (result.exit_status == 0 || result.timed_out) {
+        return true;
+    }
+    err_set(err, ERR_CODE_not_found, "%s.%s: there is no program %.300s on %s", section, key,
+            argv[0], host->is_local ? "this machine" : host->label);
+    err_origin(err, "%s:%d", target->sweep->path, sweepfile_line(target->sweep, section, key));
+    return err_hint(err, "give its whole path, or install it");
+}
+
+static bool check_server_programs(const struct target *target, struct err *err)
+{
+    const struct target_spec *spec = &target->sweep->target;
+    return target->sweep->backend->embedded ||
+           (check_program(target, target->host, "target", "stop", spec->stop, err) &&
+            check_program(target, target->host, "target", "start", spec->start, err) &&
+            check_program(target, target->host, "target", "restart", spec->restart, err));
+}
+
+/* These run where dbsweep does. */
+static bool check_load_programs(const struct target *target, struct err *err)
+{
+    const struct workload_spec *workload = &target->sweep->workload;
+    struct host *here = NULL;
+    if (!host_open(NULL, CLOCK_NEVER, &here, err)) {
+        return false;
+    }
+    bool ok =
+        check_program(target, here, "workload", "command", workload->command, err) &&
+        check_program(target, here, "workload", "reset_command", workload->reset_command, err);
+    host_close(here);
+    return ok;
+}
+
+bool target_preflight(struct target *target, struct err *err)
+{
+    return check_server_programs(target, err) && check_load_programs(target, err) &&
+           check_layers(target, err);
 }
 
 /* ---- stages ---- */
@@ -292,6 +355,20 @@ static bool touch(struct target *target, struct err *err)
     return target->is_touched;
 }
 
+/* A command that could not be run at all (a shell, runuser and sudo say 126 or 127) is no property
+ * of a point. */
+static bool judge_command(struct err *err)
+{
+    bool is_missing =
+        err->code == ERR_CODE_command_failed ||
+        (strcmp(err->native_text, "exit") == 0 && (err->native == 126 || err->native == 127));
+    if (err->class == ERR_POINT && is_missing) {
+        err->code = ERR_CODE_command_failed;
+        return err_reclass(err, ERR_TARGET);
+    }
+    return false;
+}
+
 bool target_stop(struct target *target, struct err *err)
 {
     const char *identity = target->server.facts.identity;
@@ -303,7 +380,8 @@ bool target_stop(struct target *target, struct err *err)
         target->identity_before = arena_strdup(target->arena, identity);
     }
     return target->sweep->backend->stop(
-        &target->server, clock_deadline_ms(target->sweep->target.stop_timeout_ms), err);
+               &target->server, clock_deadline_ms(target->sweep->target.stop_timeout_ms), err) ||
+           judge_command(err);
 }
 
 /* The first call of a sweep's run takes the copy, later ones put it back. */
@@ -401,7 +479,7 @@ bool target_start(struct target *target, struct err *err)
             log_err(LOG_WARN, &mark); /* a missing log costs words, not the trial */
         }
     }
-    return backend->start(&target->server, deadline, err);
+    return backend->start(&target->server, deadline, err) || judge_command(err);
 }
 
 static bool is_new_process(const struct target *target)

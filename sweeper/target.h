@@ -33,6 +33,7 @@ struct target {
 
     /* Swept candidate knobs, in grid order once target_use_grid was called. */
     struct sweep_knob_row *rows; /* as completed by the probe */
+    int *row_lines;              /* of the sweep file, where each is first named */
     size_t row_count;
     struct reading *found; /* [row_count] effective values as probed */
 
@@ -70,7 +71,8 @@ void target_close(struct target *target);
 bool target_probe(struct target *target, struct err *err) MUST_USE;
 /* Binds the grid: baseline_values from the probed readings. */
 bool target_use_grid(struct target *target, const struct grid *grid, struct err *err) MUST_USE;
-/* Asks whether other layers will beat the edited file. Errors: overridden. */
+/* Asks whether the programs that the sweep file names are there, and whether other layers will beat
+ * the edited file. Errors, PLAN: not_found, overridden. */
 bool target_preflight(struct target *target, struct err *err) MUST_USE;
 
 /* The target's locks: files beside the configuration and in a server's data directory (where this
@@ -80,6 +82,14 @@ bool target_preflight(struct target *target, struct err *err) MUST_USE;
  * and this store does not hold their baseline. */
 bool target_lock(struct target *target, const char *store_path, struct err *err) MUST_USE;
 void target_unlock(struct target *target);
+/* What an interrupted sweep left beside the configuration or the database, for who lost its store.
+ * After a probe, or where the place is known without one. */
+struct target_traces {
+    const char *store;     /* that the lock names; "" a lock of nobody; NULL no lock */
+    const char *copy_path; /* of the original; NULL none */
+    bool is_known;         /* false: there was no place to look */
+};
+bool target_find_traces(struct target *target, struct target_traces *out, struct err *err) MUST_USE;
 
 /* Reads the configuration file (if there is one) and keeps the baseline in the store and beside
  * the original. */

@@ -140,6 +140,13 @@ static bool refuse(const char *lock_path, const struct holder *holder, int lives
                     holder->store, lock_path);
 }
 
+/* What the locks and copies stand beside; NULL where that is not known. */
+static const char *place_of(const struct target *target)
+{
+    return target->server.facts.config_path != NULL ? target->server.facts.config_path
+                                                    : target->server.facts.data_directory;
+}
+
 /* The copy that a sweep keeps beside the configuration, if one is there. */
 static bool read_copy(struct target *target, bool *out_exists, struct host_file *out_copy,
                       struct host_file *out_config, struct err *err)
@@ -164,6 +171,37 @@ static bool read_copy(struct target *target, bool *out_exists, struct host_file 
         return err_while(err, "looking for a sweep that did not end");
     }
     err_clear(err);
+    return true;
+}
+
+bool target_find_traces(struct target *target, struct target_traces *out, struct err *err)
+{
+    const char *beside = place_of(target);
+    struct bytes bytes = {0};
+    struct host_file copy;
+    struct host_file config;
+    *out = (struct target_traces){.store = NULL};
+    if (beside == NULL) {
+        return true;
+    }
+    const char *path = arena_printf(target->arena, "%s.dbsweep-lock", beside);
+    struct holder *holder = ARENA_NEW(target->arena, struct holder);
+    if (path == NULL || holder == NULL) {
+        return err_memory(err);
+    }
+    if (host_get(target->host, path, clock_deadline_ms(LOCK_TIMEOUT_MS), target->arena, &bytes,
+                 &copy, err)) {
+        out->store = parse_holder(bytes, holder) ? holder->store : "";
+    } else if (err->code != ERR_CODE_not_found) {
+        return err_while(err, "looking for a lock");
+    }
+    err_clear(err);
+    bool exists = false;
+    if (!read_copy(target, &exists, &copy, &config, err)) {
+        return false;
+    }
+    out->copy_path = exists ? copy.real_path : NULL;
+    out->is_known = true;
     return true;
 }
 
@@ -314,9 +352,7 @@ static bool lock_data(struct target *target, const struct holder *self, bool is_
 
 bool target_lock(struct target *target, const char *store_path, struct err *err)
 {
-    const char *beside = target->server.facts.config_path != NULL
-                             ? target->server.facts.config_path
-                             : target->server.facts.data_directory;
+    const char *beside = place_of(target);
     bool is_created = false;
     target->is_other_config = false;
     if (target->is_locked) {

@@ -281,6 +281,7 @@ static bool fail_internal(const struct found_setting *found, struct err *err)
 {
     err_set(err, ERR_CODE_unsupported, "%s cannot be set: the server reports it and nothing else",
             found->columns[COLUMN_NAME]);
+    err_origin(err, "%s", found->columns[COLUMN_NAME]);
     return err_hint(err, "take it out of the sweep file");
 }
 

@@ -76,8 +76,8 @@ static bool connect_client(struct sqlite_client *client, const struct session_sp
                            int64_t deadline, struct err *err)
 {
     const char *path = NULL;
-    if (!pragma_path(spec->connect, &path, err) || !(spec->creates || is_there(path, err)) ||
-        !pragma_open(path, SQLITE_OPEN_READWRITE | (spec->creates ? SQLITE_OPEN_CREATE : 0),
+    if (!pragma_path(spec->connect, &path, err) || (spec->must_exist && !is_there(path, err)) ||
+        !pragma_open(path, SQLITE_OPEN_READWRITE | (spec->must_exist ? 0 : SQLITE_OPEN_CREATE),
                      clock_left_ms(deadline), &client->db, err) ||
         !pragma_write_session(client->db, spec->settings, spec->setting_count, err)) {
         return false;

@@ -67,15 +67,22 @@ static int64_t ends_at(const struct driver *driver, int64_t begins_ns)
     return begins_ns < driver->end_ns && ends_ns > driver->end_ns ? driver->end_ns : ends_ns;
 }
 
-static void keep_second(struct report *report, struct load_second *second, int64_t length_ns)
+static void keep_second(struct report *report, struct load_second *second, uint64_t done,
+                        int64_t length_ns)
 {
     second->index = (uint32_t)report->second_count;
-    report->done += (uint64_t)second->throughput_per_s;
+    report->done += done;
     report->failed += second->error_count;
     if (length_ns >= NS_PER_S / LEAST_SHARE_OF_A_S && report->second_count < report->second_limit) {
-        second->throughput_per_s *= (double)NS_PER_S / (double)length_ns;
         report->seconds[report->second_count++] = *second;
     }
+}
+
+/* The first second of a warm-up may begin before it, the last one of the window ends with it: what
+ * was counted in part of a second is a rate over that part. */
+static int64_t length_of(const struct driver *driver, int64_t begins_ns, int64_t ends_ns)
+{
+    return ends_ns - (begins_ns > driver->go_ns ? begins_ns : driver->go_ns);
 }
 
 /* Reports the seconds that are complete. */
@@ -86,12 +93,15 @@ static void report_seconds(struct report *report, int64_t now)
     int64_t ends_ns = ends_at(driver, begins_ns);
     while (ends_ns + REPORT_DELAY_MS * NS_PER_MS <= now) {
         struct load_second second = {.index = (uint32_t)report->next};
+        int64_t length_ns = length_of(driver, begins_ns, ends_ns);
         meter_take(&driver->seconds, report->next, &second);
+        uint64_t done = (uint64_t)second.throughput_per_s;
+        second.throughput_per_s *= (double)NS_PER_S / (double)length_ns;
         second.phase = begins_ns < driver->measure_ns ? LOAD_PHASE_WARM_UP
                        : begins_ns < driver->end_ns   ? LOAD_PHASE_MEASURE
                                                       : LOAD_PHASE_DRAIN;
         if (second.phase == LOAD_PHASE_MEASURE) {
-            keep_second(report, &second, ends_ns - begins_ns);
+            keep_second(report, &second, done, length_ns);
         }
         report->watch->second(report->watch->context, &second);
         report->next++;

@@ -286,8 +286,6 @@ static bool set_up(struct worker *worker, const struct workload *workload, const
 {
     static const struct load_result nothing = {0};
     struct session *session = NULL;
-    worker->job.session.creates =
-        worker->job.operation == LOAD_PREPARE || worker->job.operation == LOAD_RESET;
     if (sessions != NULL &&
         !sessions->open(&worker->job.session, clock_deadline_ms(CONNECT_TIMEOUT_MS), &session,
                         &worker->err)) {
@@ -305,6 +303,8 @@ static bool work(struct worker *worker)
     const struct workload *workload = NULL;
     const struct session_driver *sessions = NULL;
     const void *plan = NULL;
+    enum load_operation operation = worker->job.operation;
+    worker->job.session.must_exist = operation != LOAD_PREPARE && operation != LOAD_RESET;
     if (!find_parts(worker, &workload, &sessions) || workload == NULL ||
         (workload->plan != NULL &&
          !workload->plan(&worker->job.workload,

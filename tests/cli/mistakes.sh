@@ -58,6 +58,56 @@ mistake 5 'rules = [ "cache_siz < 1M" ];' 'did you mean "cache_size"'
 mistake 5 "rules = [ \"cache_size < 'x'\" ];" 'a rule is like'
 mistake 5 'rules = [ "cache_size < 1kB" ];' 'alone prunes 2 of 2'
 
+mistake 1 'store = "/nonexistent/x.db";' 'folder /nonexistent/ does not exist'
+mistake 5 'between = { restart = "when-needed"; };' 'use "always"'
+mistake 3 'axes = { knobs = { temp_store_directory = [ "/tmp" ]; }; };' '*'
+
+# What is refused after the file was read has its line too, however long the path.
+deep=$(printf 'a%.0s' $(seq 1 120))
+mkdir "$deep"
+file 5 'between = { restart = "when-needed"; };'
+mv mistake.cfg "$deep/"
+run_status 'in a long path' 2 "$DBSWEEP" check --offline "$deep/mistake.cfg"
+like 'the line is not lost' "$ERRORS" '...*aaa/mistake.cfg:5: error:*'
+rm -r "$deep"
+
+# A program that is not there is no property of a point.
+file 4 'workload = { kind = "command"; preset = "time"; command = [ "/nonexistent/program" ]; };'
+for command in check run; do
+    run_status "$command: no program" 2 "$DBSWEEP" "$command" mistake.cfg
+    like "$command: no program: its line and what to do" "$ERRORS" \
+        'mistake.cfg:4: error: workload.command: there is no program /nonexistent/program*path*'
+done
+is 'no program: nothing was touched' "$(ls)" mistake.cfg
+
+# Loading what is not there makes nothing, neither here nor in a sweep whose store does not fit.
+for operation in run check cleanup; do
+    run_status "load $operation without a database" 2 "$DBSWEEP" load oltp "$operation" \
+        --backend sqlite --connect missing.sqlite --measure 100ms --warm-up 0s
+    like "load $operation: what to do" "$ERRORS" '*no database missing.sqlite*prepare*'
+    is "load $operation: none was made" "$(find . -name 'missing*')" ''
+done
+
+# A changed file is announced by check too.
+file
+run_ok 'a sweep' "$DBSWEEP" run mistake.cfg
+run_ok 'check of the same' "$DBSWEEP" check mistake.cfg
+file 4 'workload = { kind = "oltp"; rows = 200; warm_up = "0s"; measure = "100ms"; };'
+cp mistake.db before.db
+for command in check 'check --offline' run; do
+    read -ra words <<<"$command"
+    run_status "$command: other data" 2 "$DBSWEEP" "${words[@]}" mistake.cfg
+    like "$command: what changed" "$ERRORS" '*rows = 100*rows = 200*--fresh*'
+done
+file_same 'and the store is left alone' before.db mistake.db
+mv mistake.db moved.db
+file
+run_status 'restore without its store' 2 "$DBSWEEP" restore mistake.cfg
+like 'says that nothing is left to restore' "$ERRORS" '*no lock and no copy*nothing to restore*'
+"$DBSWEEP" emit moved.db best >emitted
+like 'one trial is one trial' "$(cat emitted)" '* 1 trial; *'
+rm -f mistake.db* moved.db* before.db emitted mistake.sqlite
+
 for path in /dev/null /dev/zero . missing.cfg ''; do
     run_status "no sweep file: '$path'" 2 "$DBSWEEP" run "$path"
     like "no sweep file: '$path': what to give" "$ERRORS" '*give the path of a sweep file*'

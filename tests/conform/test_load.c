@@ -305,6 +305,20 @@ static void keeps_an_open_loops_rate(struct subject *subject)
     assert_in_range(subject_done(subject), 1, 200 + 4);
 }
 
+/* Half a second of warm-up, and three tenths at the end of the window. */
+static void shows_the_rate_of_part_of_a_second(struct subject *subject)
+{
+    subject->job.workload.mix = "point_select";
+    subject->job.workload.rate_per_s = 400;
+    subject->job.workload.warm_up_ms = 500;
+    subject->job.workload.measure_ms = 1300;
+    MUST(subject_run(subject, LOAD_PREPARE));
+    MUST(subject_run(subject, LOAD_DRIVE));
+    for (int phase = LOAD_PHASE_WARM_UP; phase <= LOAD_PHASE_MEASURE; phase++) {
+        assert_true(subject->rates_per_s[phase] > 280 && subject->rates_per_s[phase] < 520);
+    }
+}
+
 /* ---- what goes wrong ---- */
 
 static void make_some_updates_fail(struct subject *subject, const char *condition)
@@ -466,6 +480,7 @@ static const struct {
     ROW(reports_every_second),
     ROW(counts_what_the_server_counts),
     ROW(keeps_an_open_loops_rate),
+    ROW(shows_the_rate_of_part_of_a_second),
     ROW(fails_over_its_error_budget),
     ROW(fails_where_nothing_completes),
     ROW(a_worker_that_does_not_run_is_no_points_fault),

@@ -50,6 +50,80 @@ run_ok 'restore works from where the store is now' "$DBSWEEP" restore "$TMP/else
 unchanged 'after it' "$config"
 is 'the server runs on it' "$(server_buffers)" "$buffers"
 
+run_status 'where the store was lost' 2 "$DBSWEEP" restore "$TMP/moved.cfg"
+like 'and the server is well, restore says so' "$ERRORS" '*no lock and no copy*'
+killed "$TMP/other.cfg"
+mv "$TMP"/other.db* "$TMP/elsewhere/"
+run_status 'where it was moved after kill -9' 2 "$DBSWEEP" restore "$TMP/other.cfg"
+like 'restore names what is left' "$ERRORS" "*left its traces*$config.dbsweep-baseline*"
+run_ok 'and works from where it is' "$DBSWEEP" restore "$TMP/elsewhere/other.db"
+unchanged 'after it' "$config"
+
+# ---- a stop while a command hangs ----
+hanging() { # WHICH STAGE: the command of that stage hangs from its second time on, until the signal
+    local which=$1 command=$2 name=hang-$1
+    cat >"$TMP/$name" <<END
+#!/bin/sh
+[ ! -e "$TMP/hang" ] || { touch "$TMP/hangs"; sleep 300; }
+$command
+END
+    chmod 755 "$TMP" "$TMP/$name"
+    pg_sweep "$TMP/$name.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+    sed -i "s|^  $which = .*|  $which = [ \"$TMP/$name\" ];|" "$TMP/$name.cfg"
+    rm -f "$TMP/hang" "$TMP/hangs"
+    touch "$TMP/hang"
+    "$DBSWEEP" run "$TMP/$name.cfg" >"$TMP/hang.out" 2>&1 &
+    local sweeper=$! begun
+    for _ in $(seq 1 400); do
+        [ -e "$TMP/hangs" ] && break
+        sleep 0.05
+    done
+    rm "$TMP/hang"
+    begun=$(date +%s)
+    kill -TERM "$sweeper"
+    sleep 0.3
+    kill -TERM "$sweeper" # further ones change nothing
+    wait "$sweeper"
+    is "$which hangs: a stop ends the sweep" "$?" 3
+    is "$which hangs: at once" "$([ $(($(date +%s) - begun)) -lt 12 ] && echo yes)" yes
+    is "$which hangs: the trial is dropped, not blamed" "$(store_query "$TMP/$name.db" \
+        'SELECT group_concat(DISTINCT status) FROM trial')" dropped
+    unchanged "$which hangs: after it" "$config"
+    is "$which hangs: the server runs on it" "$(server_buffers)" "$buffers"
+}
+hanging start "$DBSWEEP_TEST_PG_START"
+hanging stop "$DBSWEEP_TEST_PG_STOP"
+
+# ---- a command that is not there ----
+pg_sweep "$TMP/gone.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+sed -i 's|^  start = .*|  start = [ "/nonexistent/start" ];|' "$TMP/gone.cfg"
+for command in check run; do
+    run_status "$command: a command that is not there" 2 "$DBSWEEP" "$command" "$TMP/gone.cfg"
+    like "$command: is named with its line" "$ERRORS" \
+        '*gone.cfg:6: error: target.start: there is no program /nonexistent/start*'
+done
+is 'no store is made' "$([ -e "$TMP/gone.db" ] && echo there)" ''
+cat >"$TMP/start-once" <<END
+#!/bin/sh
+rm "$TMP/start-once"
+$DBSWEEP_TEST_PG_START
+END
+chmod 755 "$TMP/start-once"
+sed -i "s|^  start = .*|  start = [ \"$TMP/start-once\" ];|" "$TMP/gone.cfg"
+run_status 'one that goes away ends the sweep' 4 "$DBSWEEP" run "$TMP/gone.cfg"
+is 'no point is blamed' "$(store_query "$TMP/gone.db" "SELECT count(*) FROM trial WHERE status =
+    'failed' AND class <> 'TARGET'")" 0
+is 'it was tried once' "$(store_query "$TMP/gone.db" "SELECT count(*) FROM trial WHERE status =
+    'failed'")" 1
+pg_sweep "$TMP/gone.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
+run_ok 'with a command that is there restore works' "$DBSWEEP" restore "$TMP/gone.cfg"
+unchanged 'after it' "$config"
+
+# ---- knobs that nobody can set ----
+pg_sweep "$TMP/internal.cfg" 'work_mem = [ "4MB" ]; block_size = [ 8192 ];'
+run_status 'a knob that the server only reports' 2 "$DBSWEEP" check "$TMP/internal.cfg"
+like 'is refused with its line' "$ERRORS" '*internal.cfg:10: error: block_size cannot be set*'
+
 # ---- edits by somebody else ----
 pg_sweep "$TMP/edit.cfg" 'shared_buffers = [ "32MB", "48MB" ];'
 cat >"$TMP/stop-and-edit" <<END

@@ -34,6 +34,7 @@ struct subject {
     struct session *session; /* to look with */
     size_t note_count;
     size_t second_count;
+    double rates_per_s[LOAD_PHASE_DRAIN + 1]; /* of the last second of each phase */
 };
 
 static inline void subject_must(struct subject *subject, bool ok, const char *what, int line)
@@ -121,7 +122,7 @@ static inline void subject_note(void *context, const char *text)
 static inline void subject_second(void *context, const struct load_second *second)
 {
     struct subject *subject = context;
-    (void)second;
+    subject->rates_per_s[second->phase] = second->throughput_per_s;
     subject->second_count++;
 }
 
