@@ -5,6 +5,7 @@
  */
 #include "sweeper/run.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -149,11 +150,19 @@ static void announce_trial(struct run *run, const struct run_history *past,
     }
 }
 
+/* It will not be there in five seconds either. */
+static bool is_missing_program(const struct err *err)
+{
+    bool is_exit = strcmp(err->native_text, "exit") == 0;
+    return err->code == ERR_CODE_command_failed &&
+           (is_exit ? err->native == 126 || err->native == 127
+                    : err->native == ENOENT || err->native == EACCES);
+}
+
 /* Target trouble: back off, put the baseline back, go on; give up after a few in a row. */
 static bool survive(struct run *run, struct err *err)
 {
-    /* A command that is not there will not be there in five seconds. */
-    if (err->class != ERR_TARGET || err->code == ERR_CODE_command_failed ||
+    if (err->class != ERR_TARGET || is_missing_program(err) ||
         ++run->target_failures >= TARGET_TRIES) {
         return false;
     }

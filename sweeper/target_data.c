@@ -12,6 +12,18 @@
 
 enum { COPY_TIMEOUT_MS = 600000, MARGIN_MS = 60000 };
 
+/* The first call of a sweep's run takes the copy, later ones put it back. A copy that cannot be
+ * made (a full disk) is no point's fault. */
+bool target_reset_files(struct target *target, struct err *err)
+{
+    const struct backend *backend = target->sweep->backend;
+    int64_t deadline = clock_deadline_ms(target->sweep->workload.prepare_timeout_ms);
+    bool ok = target->has_snapshot ? backend->rollback(&target->server, deadline, err)
+                                   : backend->snapshot(&target->server, deadline, err);
+    target->has_snapshot = target->has_snapshot || ok;
+    return ok || err->class != ERR_POINT ? ok : err_reclass(err, ERR_TARGET);
+}
+
 bool target_judge_data(struct target *target, struct err *err)
 {
     const struct sweep *sweep = target->sweep;
