@@ -167,7 +167,15 @@ is 'no trial failed' "$(store_query "$TMP/upgrade.db" "SELECT count(*) FROM tria
     status <> 'done'")" 0
 
 sqlite_sweep "$TMP/closed.cfg"
-"$DBSWEEP" run "$TMP/closed.cfg" <&- >&- 2>&-
+"$DBSWEEP" run "$TMP/closed.cfg" <&- >&- 2>&- &
+sweeper=$!
+for _ in $(seq 1 200); do
+    [ -e "$TMP/closed.db" ] && break
+    sleep 0.02
+done
+is 'no file gets the number of a closed stream' \
+    "$(readlink "/proc/$sweeper/fd/0" "/proc/$sweeper/fd/1" "/proc/$sweeper/fd/2" | uniq)" /dev/null
+wait "$sweeper"
 is 'a sweep without standard streams' "$?" 0
 is 'leaves a whole store' "$(store_query "$TMP/closed.db" 'PRAGMA integrity_check')" ok
 is 'and a whole database' "$(sqlite3 "$database" 'pragma integrity_check')" ok
