@@ -152,8 +152,8 @@ int command_restore(const struct cli *cli)
     struct err err;
     enum restored restored = NOTHING_KEPT;
     static const char *const said[] = {
-        [NOTHING_KEPT] = "the store holds no baseline, so its sweep changed no setting; nothing "
-                         "was done, and nothing is proved",
+        [NOTHING_KEPT] = ("the store holds no baseline, so its sweep changed no setting; nothing "
+                          "was done, and nothing is proved"),
         [WAS_IN_PLACE] = "the baseline was in place and is proved",
         [PUT_BACK] = "the baseline is back: file, server and every swept knob are as found"};
     const char *path = cli->operands[0];
