@@ -246,7 +246,7 @@ FROM trial JOIN sweep USING (sweep_id) JOIN point USING (point_id)
      LEFT JOIN metric ON metric.trial_id = trial.trial_id AND metric.name = sweep.rank_by;
 
 CREATE VIEW points AS
-SELECT point.point_id, sweep.name AS sweep, point.key AS point, point.is_baseline,
+SELECT point.point_id, sweep.sweep_id, sweep.name AS sweep, point.key AS point, point.is_baseline,
        point.is_durable, condition.key AS condition, count(*) AS trials, avg(metric.value) AS mean,
        min(metric.value) AS min, max(metric.value) AS max, sweep.rank_by AS metric
 FROM trial JOIN sweep USING (sweep_id) JOIN point USING (point_id)
@@ -258,11 +258,10 @@ GROUP BY point.point_id, condition.condition_id;
 CREATE VIEW best AS -- by plain means: `dbsweep rank` knows intervals, ties and merged points
 SELECT * FROM (
     SELECT points.*, rank() OVER (
-        PARTITION BY points.sweep, condition
-        ORDER BY CASE (SELECT rank_better FROM sweep WHERE sweep.name = points.sweep
-                       ORDER BY sweep_id DESC LIMIT 1)
-                 WHEN 'lower' THEN mean ELSE -mean END) AS place
-    FROM points WHERE is_durable = 1) WHERE place <= 5;
+        PARTITION BY points.sweep_id, condition
+        ORDER BY CASE sweep.rank_better WHEN 'lower' THEN mean ELSE -mean END) AS place
+    FROM points JOIN sweep USING (sweep_id)
+    WHERE is_durable = 1 OR sweep.rank_durability = 'any') WHERE place <= 5;
 
 CREATE VIEW failures AS
 SELECT trial.trial_id, point.key AS point, condition.key AS condition, trial.class, trial.code,

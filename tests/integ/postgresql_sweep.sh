@@ -78,4 +78,8 @@ sed -i 's/measure = "300ms"/measure = "400ms"/' "$sweep"
 run_status 'another window needs --fresh' 2 "$DBSWEEP" run "$sweep"
 like 'and the error names it' "$ERRORS" '*measure*--fresh*'
 unchanged 'after the refusal' "$config"
+run_status '--fresh begins anew in the same store' 3 "$DBSWEEP" run "$sweep" --fresh --limit 3
+is 'and the view "best" keeps the two apart: each has its first place' "$(store_query "$store" \
+    "SELECT count(*) || ' of ' || count(DISTINCT sweep_id) FROM best WHERE place = 1")" '2 of 2'
+unchanged 'after the fresh run' "$config"
 plan
