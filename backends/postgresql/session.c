@@ -36,6 +36,7 @@ struct pg_session {
     PGconn *conn;
     PGresult *result;  /* of the finished call */
     PGresult *failure; /* the first error of the call under way */
+    struct err *farewell; /* what the server said before it closed the connection; NULL: nothing */
     bool is_busy;
     bool is_flushed;
     bool is_copying; /* the statement asked for COPY, which no caller speaks */
@@ -57,6 +58,33 @@ static void forget_results(struct pg_session *pg)
     pg->failure = NULL;
 }
 
+/* A server that closes a connection on which no call is under way says why, and libpq takes that for
+ * a notice. */
+static void keep_farewell(void *context, const PGresult *notice)
+{
+    struct pg_session *pg = context;
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (severity == NULL || (strcmp(severity, "FATAL") != 0 && strcmp(severity, "PANIC") != 0) ||
+        pg->farewell != NULL) {
+        return;
+    }
+    pg->farewell = ARENA_NEW(&pg->arena, struct err);
+    if (pg->farewell != NULL) {
+        connection_result_error(notice, ERR_CODE_connection, pg->farewell);
+    }
+}
+
+static bool lose(struct pg_session *pg, struct err *err)
+{
+    pg->is_busy = false;
+    if (pg->failure == NULL && pg->farewell != NULL) {
+        *err = *pg->farewell;
+        return false;
+    }
+    return pg->failure != NULL ? connection_result_error(pg->failure, ERR_CODE_connection, err)
+                               : connection_error(pg->conn, err);
+}
+
 static bool pg_open(const struct session_spec *spec, int64_t deadline, struct session **out,
                     struct err *err)
 {
@@ -72,6 +100,7 @@ static bool pg_open(const struct session_spec *spec, int64_t deadline, struct se
     }
     pg->base.driver = &postgresql_session;
     pg->arena = arena;
+    PQsetNoticeReceiver(pg->conn, keep_farewell, pg);
     *out = &pg->base;
     return true;
 }
@@ -82,18 +111,11 @@ static bool pg_open(const struct session_spec *spec, int64_t deadline, struct se
 static bool begin_call(struct pg_session *pg, int sent, struct err *err)
 {
     if (sent != 1) {
-        return connection_error(pg->conn, err);
+        return lose(pg, err);
     }
     pg->is_busy = true;
     pg->is_flushed = false;
     return true;
-}
-
-static bool lose(struct pg_session *pg, struct err *err)
-{
-    pg->is_busy = false;
-    return pg->failure != NULL ? connection_result_error(pg->failure, ERR_CODE_connection, err)
-                               : connection_error(pg->conn, err);
 }
 
 /* Of a connection that broke: what the server said last, if it said something. */

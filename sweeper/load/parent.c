@@ -45,6 +45,7 @@ static bool send_frame(struct load_worker *worker, enum load_frame kind, struct 
                                        clock_deadline_ms(SHORT_MS), err);
 }
 
+/* Returns false, as err_set does. */
 static bool tell_end(struct load_worker *worker, struct err *err)
 {
     struct host_result result = {0};
@@ -70,7 +71,8 @@ static bool tell_end(struct load_worker *worker, struct err *err)
 /* One that never said hello did not run at all: no point is to blame for that. */
 static bool died(struct load_worker *worker, struct err *err)
 {
-    return tell_end(worker, err) || worker->is_up || err_reclass(err, ERR_TARGET);
+    tell_end(worker, err);
+    return worker->is_up ? false : err_reclass(err, ERR_TARGET);
 }
 
 /* Waits for bytes or a stop request, whichever comes first. */
