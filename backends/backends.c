@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "backends/mysql/mysql.h"
 #include "backends/postgresql/postgresql.h"
 #include "backends/sqlite/sqlite.h"
 #include "sweeper/base/text.h"
@@ -13,6 +14,7 @@
 const struct backend *const backends[] = {
     &sqlite_backend,
     &postgresql_backend,
+    &mysql_backend,
 };
 const size_t backend_count = COUNT_OF(backends);
 

@@ -28,6 +28,10 @@
      .source = (source_),                                                                          \
      .danger = (danger_)},
 
+static const struct knob mysql_knobs[] = {
+#include "knobs/mysql.def"
+};
+
 static const struct knob postgresql_knobs[] = {
 #include "knobs/postgresql.def"
 };
@@ -43,6 +47,7 @@ struct catalogue {
 };
 
 static const struct catalogue catalogues[] = {
+    {"mysql", mysql_knobs, COUNT_OF(mysql_knobs)},
     {"postgresql", postgresql_knobs, COUNT_OF(postgresql_knobs)},
     {"sqlite", sqlite_knobs, COUNT_OF(sqlite_knobs)},
 };

@@ -125,8 +125,7 @@ static bool read_labels(const struct reader *reader, const struct node *group)
 
 static bool set_backend(const struct reader *reader, const struct node *target)
 {
-    static const char *const later[] = {"mysql",   "informix", "domino", "maxdb",
-                                        "command", "replay",   NULL};
+    static const char *const later[] = {"informix", "domino", "maxdb", "command", "replay", NULL};
     struct sweep *sweep = reader->sweep;
     int line = line_of(target, "backend");
     if (sweep->target.backend == NULL) {

@@ -43,7 +43,7 @@ list_files() {
     done
 }
 
-needs_postgresql() {
+needs_servers() {
     local file
     for file in "$@"; do
         case $file in
@@ -146,9 +146,10 @@ run_file() {
     esac
 }
 
-# ---- a server for all ----
+# ---- servers for all ----
 
 pg_dir=
+my_dir=
 
 start_postgresql() {
     local words
@@ -160,12 +161,25 @@ start_postgresql() {
     fi
 }
 
+start_mariadb() {
+    local words
+    if words=$(tests/support/mariadb.sh start); then
+        eval "$words"
+        my_dir=$DBSWEEP_TEST_MY_DIR
+    else
+        printf 'run.sh: no MariaDB server; tests that need one will say so\n' >&2
+    fi
+}
+
 clean_up() {
     if [ -n "$child" ]; then
         kill -TERM "$child" 2>/dev/null # timeout hands it on to its group
     fi
     if [ -n "$pg_dir" ]; then
         tests/support/postgresql.sh stop "$pg_dir" >/dev/null 2>&1
+    fi
+    if [ -n "$my_dir" ]; then
+        tests/support/mariadb.sh stop "$my_dir" >/dev/null 2>&1
     fi
 }
 
@@ -200,8 +214,9 @@ main() {
     export LSAN_OPTIONS=suppressions=$PWD/tests/support/lsan.supp:print_suppressions=0
     export TSAN_OPTIONS=exitcode=66:halt_on_error=0
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
-    if needs_postgresql "${files[@]}"; then
+    if needs_servers "${files[@]}"; then
         start_postgresql
+        start_mariadb
     fi
     for file in "${files[@]}"; do
         [ -z "$file" ] || run_file "$file"

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <signal.h>
 
-#define SUBJECT_COUNT 2
+#define SUBJECT_COUNT 3
 static struct subject subjects[SUBJECT_COUNT];
 
 typedef void (*subject_test)(struct subject *subject);
@@ -178,6 +178,9 @@ static void believes_only_the_mark_itself(struct subject *subject)
     if (strcmp(subject->backend, "sqlite") == 0) {
         subject_sql(subject, "create table sbtest1 (id integer primary key,"
                              " c text default 'dbsweep workload data')");
+    } else if (strcmp(subject->backend, "mysql") == 0) {
+        subject_sql(subject, "create table sbtest1 (id integer primary key)"
+                             " comment = 'not dbsweep workload data'");
     } else {
         subject_sql(subject, "create table sbtest1 (id integer primary key)");
         subject_sql(subject, "comment on table sbtest1 is 'not dbsweep workload data'");
@@ -332,6 +335,14 @@ static void make_some_updates_fail(struct subject *subject, const char *conditio
         subject_sql(subject, sql);
         return;
     }
+    if (strcmp(subject->backend, "mysql") == 0) {
+        snprintf(sql, sizeof sql,
+                 "create trigger refuse before update on sbtest1 for each row if %s then"
+                 " signal sqlstate '45000' set message_text = 'not this row'; end if",
+                 condition);
+        subject_sql(subject, sql);
+        return;
+    }
     snprintf(sql, sizeof sql,
              "alter table sbtest1 add constraint refuse check (not (%s)) not valid", condition);
     for (char *at = strstr(sql, "new."); at != NULL; at = strstr(sql, "new.")) {
@@ -403,13 +414,14 @@ static void finds_rows_missing(struct subject *subject)
 }
 
 /* Few rows and many writers: conflicts are retried, and nothing is lost by it. PostgreSQL looks for
- * deadlocks only after a time. */
+ * deadlocks only after a time, MariaDB at once. */
 static void retries_conflicts(struct subject *subject)
 {
     char connect[600];
-    bool has_deadlocks = strcmp(subject->backend, "postgresql") == 0;
+    bool has_deadlocks = strcmp(subject->backend, "sqlite") != 0;
+    bool is_postgresql = strcmp(subject->backend, "postgresql") == 0;
     snprintf(connect, sizeof connect, "%s%s", subject->connect,
-             has_deadlocks ? " options='-c deadlock_timeout=5ms'" : "");
+             is_postgresql ? " options='-c deadlock_timeout=5ms'" : "");
     subject->job.session.connect = connect;
     subject->job.workload.mix = "write_only";
     subject->job.workload.clients = 8;
@@ -521,7 +533,7 @@ static int end_pair(void **state)
 
 int main(int argc, char **argv)
 {
-    static const char *const backend_names[SUBJECT_COUNT] = {"sqlite", "postgresql"};
+    static const char *const backend_names[SUBJECT_COUNT] = {"sqlite", "postgresql", "mysql"};
     struct CMUnitTest tests[COUNT_OF(pairs)];
     subject_serve(argc, argv);
     stop_install();

@@ -26,10 +26,13 @@ static void execute(struct subject *subject, struct session *session, const char
 static struct session *open_with_table(struct subject *subject)
 {
     struct session *session = open_session(subject);
+    char sql[160];
     execute(subject, session, "drop table if exists session_test");
-    execute(subject, session,
-            "create table session_test (id int primary key, big bigint, r double precision,"
-            " t text, c char(10), k int)");
+    snprintf(sql, sizeof sql,
+             "create table session_test (id int primary key, big bigint, r double precision,"
+             " t %s, c char(10), k int)",
+             session->driver->dialect == DIALECT_MYSQL ? "longtext" : "text");
+    execute(subject, session, sql);
     execute(subject, session, "create index session_test_k on session_test (k)");
     return session;
 }

@@ -1,8 +1,8 @@
 /*
  * The servers that the conformance tests of backends run over: for every entry of `backends` a
- * real one, or a reason why not. SQLite gets a file of its own; PostgreSQL is the private server
- * that tests/support/postgresql.sh made, by DBSWEEP_TEST_PG_*. A new backend gets a line in
- * subject_describe.
+ * real one, or a reason why not. SQLite gets a file of its own; PostgreSQL and MariaDB are the
+ * private servers that tests/support/postgresql.sh and mariadb.sh made, by DBSWEEP_TEST_PG_* and
+ * DBSWEEP_TEST_MY_*. A new backend gets a line in subject_describe.
  */
 #ifndef TESTS_SUPPORT_BACKEND_SUBJECTS_H
 #define TESTS_SUPPORT_BACKEND_SUBJECTS_H
@@ -79,6 +79,23 @@ static inline const char *subject_environment(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+/* A command of blank-separated words; NULL where the variable is not set. */
+static inline const char *const *subject_words(struct subject *subject, const char *name)
+{
+    enum { WORD_LIMIT = 16 };
+    const char *text = subject_environment(name);
+    const char **words = ARENA_ARRAY(&subject->arena, const char *, WORD_LIMIT + 1);
+    char *rest = text != NULL ? arena_strdup(&subject->arena, text) : NULL;
+    if (words == NULL || rest == NULL)
+        return NULL;
+    char *kept = NULL;
+    size_t count = 0;
+    for (char *word = strtok_r(rest, " ", &kept); word != NULL && count < WORD_LIMIT;
+         word = strtok_r(NULL, " ", &kept))
+        words[count++] = word;
+    return words;
+}
+
 static inline void subject_describe(struct subject *subject)
 {
     static const struct subject_knob sqlite_knobs[] = {
@@ -99,6 +116,15 @@ static inline void subject_describe(struct subject *subject)
         {"wal_buffers", "1MB", "64kB", SOURCE_CONFIG},
         {"vacuum_cost_delay", "1.5ms", "250us", SOURCE_CONFIG},
         {"enable_seqscan", "off", "false", SOURCE_CONFIG}};
+    static const struct subject_knob mysql_knobs[] = {
+        {"innodb_buffer_pool_size", "32M", "48M", SOURCE_CONFIG},
+        {"innodb_log_buffer_size", "4M", "8M", SOURCE_CONFIG},
+        {"innodb_flush_log_at_trx_commit", "2", "0", SOURCE_CONFIG},
+        {"innodb_doublewrite", "off", "0", SOURCE_CONFIG},
+        {"innodb_lock_wait_timeout", "90s", "7s", SOURCE_CONFIG},
+        {"innodb_max_dirty_pages_pct", "75.5", "50", SOURCE_CONFIG},
+        {"long_query_time", "1.5s", "250ms", SOURCE_CONFIG},
+        {"binlog_row_image", "minimal", "NOBLOB", SOURCE_CONFIG}};
     const char *name = subject->backend->name;
     if (strcmp(name, "sqlite") == 0) {
         char path[96];
@@ -112,6 +138,14 @@ static inline void subject_describe(struct subject *subject)
         subject->knob_count = COUNT_OF(postgresql_knobs);
         subject->absent =
             subject->spec.connect == NULL ? "DBSWEEP_TEST_PG_CONNECT is not set" : NULL;
+    } else if (strcmp(name, "mysql") == 0) {
+        subject->spec.connect = subject_environment("DBSWEEP_TEST_MY_CONNECT");
+        subject->spec.stop = subject_words(subject, "DBSWEEP_TEST_MY_STOP");
+        subject->spec.start = subject_words(subject, "DBSWEEP_TEST_MY_START");
+        subject->knobs = mysql_knobs;
+        subject->knob_count = COUNT_OF(mysql_knobs);
+        subject->absent =
+            subject->spec.connect == NULL ? "DBSWEEP_TEST_MY_CONNECT is not set" : NULL;
     } else {
         subject->absent = "no server of this kind is here";
     }

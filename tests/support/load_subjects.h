@@ -1,7 +1,7 @@
 /*
  * What tests of the load share: the databases that they drive (SQLite in a file of its own, and the
- * private PostgreSQL server of tests/run.sh), jobs of a modest size, and a session to look at what
- * they did. The worker is the test program itself, started again.
+ * private PostgreSQL and MariaDB servers of tests/run.sh), jobs of a modest size, and a session to
+ * look at what they did. The worker is the test program itself, started again.
  */
 #ifndef TESTS_SUPPORT_LOAD_SUBJECTS_H
 #define TESTS_SUPPORT_LOAD_SUBJECTS_H
@@ -193,7 +193,9 @@ static inline void subject_end(struct subject *subject)
 
 static inline void subject_find(struct subject *subject, const char *backend)
 {
-    const char *connect = getenv("DBSWEEP_TEST_PG_CONNECT");
+    bool is_mysql = strcmp(backend, "mysql") == 0;
+    const char *variable = is_mysql ? "DBSWEEP_TEST_MY_CONNECT" : "DBSWEEP_TEST_PG_CONNECT";
+    const char *connect = getenv(variable);
     *subject = (struct subject){.backend = backend};
     if (backend_find(backend) == NULL || backend_find(backend)->session == NULL) {
         subject->absent = "this build has no such session";
@@ -202,7 +204,7 @@ static inline void subject_find(struct subject *subject, const char *backend)
     snprintf(subject->directory, sizeof subject->directory, "/tmp/dbsweep-load.XXXXXX");
     if (strcmp(backend, "sqlite") != 0) {
         subject->directory[0] = '\0';
-        subject->absent = connect == NULL ? "DBSWEEP_TEST_PG_CONNECT names no server" : NULL;
+        subject->absent = connect == NULL ? "no server is named in the environment" : NULL;
         snprintf(subject->connect, sizeof subject->connect, "%s", connect != NULL ? connect : "");
     } else if (mkdtemp(subject->directory) == NULL) {
         subject->absent = "no temporary directory can be made";

@@ -194,8 +194,8 @@ static void mistakes_in_the_target(void **state)
         {"target = {\nbackend = \"postgres\"; };",
          "n.cfg:4: there is no backend \"postgres\"; did you mean \"postgresql\"?"},
         {"target = { backend = \"xyz\"; };", "n.cfg:3: there is no backend \"xyz\""},
-        {"target = { backend = \"mysql\"; };",
-         "n.cfg:3: backend \"mysql\" is not available in this version; README.md lists what is "
+        {"target = { backend = \"informix\"; };",
+         "n.cfg:3: backend \"informix\" is not available in this version; README.md lists what is "
          "not done yet"},
         {"target = { backend = \"sqlite\"; conect = \"x\"; };",
          "n.cfg:3: unknown key target.conect; did you mean \"connect\"?"},

@@ -1,0 +1,24 @@
+/*
+ * What a session's calls need beyond the session itself: their rows, and an end from outside.
+ */
+#ifndef BACKENDS_MYSQL_CALL_H
+#define BACKENDS_MYSQL_CALL_H
+
+#include <mysql.h>
+
+#include "backends/session.h"
+
+/* ---- rows.c ---- */
+/* The rows of a stored result. */
+bool my_text_rows(MYSQL_RES *result, row_visitor visit, void *context, struct err *err) MUST_USE;
+/* The rows of an executed statement, as text. *space is made in the arena on first use. */
+struct my_row_space;
+bool my_statement_rows(MYSQL_STMT *statement, struct my_row_space **space, struct arena *arena,
+                       row_visitor visit, void *context, struct err *err) MUST_USE;
+
+/* ---- kill.c ---- */
+/* Has the server end a connection, by a thread and a connection of its own; never waits, and
+ * nobody is told whether it worked. */
+void my_kill(const char *connect, const char *password, unsigned long id);
+
+#endif

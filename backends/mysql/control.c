@@ -1,0 +1,311 @@
+/*
+ * Stopping and starting: by the sweep file's own commands; else through systemd where the server
+ * is a unit's main process. A server without either can still be stopped, by the SHUTDOWN
+ * statement. Asking for the end is not the end: stop waits until the process is gone.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/mysql/mysql.h"
+#include "backends/mysql/server.h"
+#include "sweeper/base/text.h"
+
+enum { POLL_MS = 50, CONNECT_MS = 3000, WORDS_BYTES = 16384 };
+
+/* Of the server (mysqld_error.h): what waiting cannot mend. */
+enum {
+    BAD_DATABASE_RIGHT = 1044,
+    ACCESS_DENIED = 1045,
+    UNKNOWN_DATABASE = 1049,
+    HOST_BLOCKED = 1129,
+    HOST_REFUSED = 1130,
+    ACCESS_DENIED_NO_PASSWORD = 1698,
+    NO_PLUGIN = 2059
+};
+
+static bool is_restart_only(const struct server *server)
+{
+    const struct target_spec *spec = server->spec;
+    return spec->restart != NULL && (spec->stop == NULL || spec->start == NULL);
+}
+
+/* ---- stop ---- */
+
+/* The server may cut the connection before it answers. */
+static bool shut_down(const struct server *server, int64_t deadline, struct err *err)
+{
+    CLEANUP(my_control_close) struct session *session = NULL;
+    if (!my_control_open(server, deadline, &session, err)) {
+        return false;
+    }
+    if (session_execute(session, "shutdown", NULL, NULL, deadline, err) ||
+        mysql_session.classify(session, err) == SESSION_LOST) {
+        err_clear(err);
+        return true;
+    }
+    err->code = ERR_CODE_stop_failed;
+    return err_hint(err, "give target.stop, or grant SHUTDOWN to the load user");
+}
+
+static bool run_stop(struct server *server, int64_t deadline, struct arena *scratch,
+                     struct host_result *out, struct err *err)
+{
+    const struct my_state *state = my_state_of(server);
+    const char *const unit_argv[] = {"systemctl", "stop", state->unit, NULL};
+    const char *const *argv = server->spec->stop != NULL ? server->spec->stop
+                              : state->unit != NULL      ? unit_argv
+                                                         : NULL;
+    if (argv == NULL) {
+        return shut_down(server, deadline, err);
+    }
+    const struct host_command command = {.argv = argv, .deadline = deadline, .daemon = true};
+    return host_run(server->host, &command, scratch, out, err);
+}
+
+/* Whether something still answers, where the process cannot be looked at. */
+static bool answers(const struct server *server)
+{
+    CLEANUP(my_control_close) struct session *session = NULL;
+    struct err err;
+    err_clear(&err);
+    bool opened = my_control_open(server, clock_deadline_ms(CONNECT_MS), &session, &err);
+    /* A refusal by the server itself is an answer too. */
+    bool is_refusal = err.native >= 1000 && err.native < 2000;
+    return opened || is_refusal || err.code == ERR_CODE_timeout;
+}
+
+static bool is_gone(const struct server *server, const struct my_process *process, int64_t deadline,
+                    bool *out, struct err *err)
+{
+    bool lives = false;
+    if (process->pid == 0) {
+        lives = answers(server);
+    } else if (!my_process_lives(server, process, deadline, &lives, err)) {
+        return false;
+    }
+    *out = !lives;
+    return true;
+}
+
+static bool wait_until_gone(const struct server *server, const struct my_process *process,
+                            int64_t deadline, struct err *err)
+{
+    while (true) {
+        bool gone = false;
+        if (!is_gone(server, process, deadline, &gone, err)) {
+            return false;
+        }
+        if (gone) {
+            return true;
+        }
+        if (clock_passed(deadline)) {
+            err_set(err, ERR_CODE_stop_failed, "the server (process %ld) still runs", process->pid);
+            return err_hint(err, "give target.stop_timeout more time; it is never killed");
+        }
+        clock_sleep_until(clock_now_ns() + POLL_MS * NS_PER_MS);
+    }
+}
+
+static bool fail_stop(const struct host_result *result, struct err *err)
+{
+    const char *said = result->error_size > 0 ? result->error_text : result->output;
+    err_set(err, ERR_CODE_stop_failed, "the stop command exited with status %d: %.400s",
+            result->exit_status, said);
+    return err_native(err, result->exit_status, "exit");
+}
+
+static bool stop_process(struct server *server, const struct my_process *process, int64_t deadline,
+                         struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct host_result result = {0};
+    bool gone = false;
+    arena_open(&scratch, MY_SCRATCH_BYTES);
+    if (!run_stop(server, deadline, &scratch, &result, err)) {
+        return false;
+    }
+    if (result.exit_status != 0 && !result.timed_out) {
+        return is_gone(server, process, deadline, &gone, err) && (gone || fail_stop(&result, err));
+    }
+    return wait_until_gone(server, process, deadline, err);
+}
+
+/* A restore after a crash comes without a probe: what the process tells must be learnt before it
+ * is gone. */
+static bool learn(struct server *server, const struct my_process *process, int64_t deadline,
+                  struct err *err)
+{
+    struct my_state *state = my_state_of(server);
+    if (state->is_probed || process->pid == 0) {
+        return true;
+    }
+    state->is_probed = my_process_examine(server, process, deadline, err);
+    return state->is_probed;
+}
+
+bool my_stop(struct server *server, int64_t deadline, struct err *err)
+{
+    struct my_process process = {0};
+    if (is_restart_only(server)) {
+        return true; /* start restarts; the configuration is in place by then */
+    }
+    if (!my_process_find(server, deadline, &process, err) ||
+        !learn(server, &process, deadline, err)) {
+        return false;
+    }
+    /* Also where no process serves the directory: the server may see it by another path. */
+    bool runs = process.pid != 0 || answers(server);
+    bool stopped = !runs || stop_process(server, &process, deadline, err);
+    if (stopped) {
+        server->facts.identity = "";
+    }
+    return stopped;
+}
+
+/* ---- start ---- */
+
+static bool start_unit(const struct server *server, int64_t deadline, struct arena *scratch,
+                       struct host_result *out, struct err *err)
+{
+    const char *unit = my_state_of(server)->unit;
+    /* Manual starts count towards systemd's start limit too. */
+    const char *const reset[] = {"systemctl", "reset-failed", unit, NULL};
+    const char *const start[] = {"systemctl", "start", unit, NULL};
+    const struct host_command first = {.argv = reset, .deadline = deadline};
+    const struct host_command second = {.argv = start, .deadline = deadline};
+    return host_run(server->host, &first, scratch, out, err) &&
+           host_run(server->host, &second, scratch, out, err);
+}
+
+static bool run_start(struct server *server, int64_t deadline, struct arena *scratch,
+                      struct host_result *out, struct err *err)
+{
+    const struct my_state *state = my_state_of(server);
+    const char *const *argv = is_restart_only(server) ? server->spec->restart : server->spec->start;
+    if (argv != NULL) {
+        const struct host_command command = {.argv = argv, .deadline = deadline, .daemon = true};
+        return host_run(server->host, &command, scratch, out, err);
+    }
+    if (!state->is_probed && state->unit == NULL && !my_unit_guess(server, deadline, err)) {
+        return false;
+    }
+    if (state->unit != NULL) {
+        return start_unit(server, deadline, scratch, out, err);
+    }
+    err_set(err, ERR_CODE_unsupported, "how the server is started is not known");
+    return err_hint(err, "give target.stop and target.start");
+}
+
+static bool fail_start(struct server *server, const struct host_result *result,
+                       struct arena *scratch, struct err *err)
+{
+    const char *log = "";
+    struct err ignored;
+    err_clear(&ignored);
+    /* The log may be unreadable; then the command's own words must do. */
+    if (!my_log_tail(server, clock_deadline_ms(CONNECT_MS), WORDS_BYTES, scratch, &log, &ignored)) {
+        log = "";
+    }
+    my_start_error(log, result->error_size > 0 ? result->error_text : result->output, err);
+    return err_native(err, result->timed_out ? 0 : result->exit_status, "exit");
+}
+
+bool my_start(struct server *server, int64_t deadline, struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct host_result result = {0};
+    arena_open(&scratch, MY_SCRATCH_BYTES);
+    if (!run_start(server, deadline, &scratch, &result, err)) {
+        return false;
+    }
+    if (result.timed_out) {
+        err_set(err, ERR_CODE_start_failed, "the start command did not end in time");
+        return err_hint(err, "give target.ready_timeout more time if it was recovering");
+    }
+    return result.exit_status == 0 || fail_start(server, &result, &scratch, err);
+}
+
+/* ---- ready ---- */
+
+static bool is_hopeless(const struct err *err)
+{
+    switch (err->native) {
+    case BAD_DATABASE_RIGHT:
+    case ACCESS_DENIED:
+    case UNKNOWN_DATABASE:
+    case HOST_BLOCKED:
+    case HOST_REFUSED:
+    case ACCESS_DENIED_NO_PASSWORD:
+    case NO_PLUGIN:
+        return true;
+    default:
+        return err->code == ERR_CODE_usage;
+    }
+}
+
+static bool not_yet(struct my_state *state, const char **out_why, struct err *err)
+{
+    snprintf(state->why, sizeof state->why, "%s", err->text);
+    *out_why = state->why;
+    if (is_hopeless(err)) {
+        return err_hint(err, "see target.connect and where its password comes from");
+    }
+    err_clear(err);
+    return true;
+}
+
+/* The data directory may be a symbolic link, but it is always spelt the same by one server. */
+static bool is_other_directory(const struct server *server, const char *directory)
+{
+    const char *ours = server->facts.data_directory;
+    size_t size = strlen(directory);
+    while (size > 1 && directory[size - 1] == '/') {
+        size--;
+    }
+    return ours != NULL && (strlen(ours) != size || memcmp(ours, directory, size) != 0);
+}
+
+/* Another server may answer at that address: the data directory must be ours. */
+static bool judge_answer(const struct server *server, struct session *session, int64_t deadline,
+                         struct arena *arena, const char **out_why, struct err *err)
+{
+    const char *directory = NULL;
+    const char *is_read_only = NULL;
+    *out_why = NULL;
+    if (!session_value(session, "select @@datadir", deadline, arena, &directory, err) ||
+        !session_value(session, "select @@global.read_only", deadline, arena, &is_read_only, err)) {
+        return false;
+    }
+    if (directory != NULL && is_other_directory(server, directory)) {
+        *out_why =
+            arena_printf(arena, "the server that answers has the data directory %s", directory);
+    } else if (is_read_only != NULL && strcmp(is_read_only, "0") != 0) {
+        *out_why = "it is read-only";
+    }
+    return true;
+}
+
+bool my_ready(struct server *server, int64_t deadline, bool *out_ready, const char **out_why,
+              struct err *err)
+{
+    CLEANUP(my_control_close) struct session *session = NULL;
+    CLEANUP(arena_close) struct arena scratch;
+    struct my_state *state = my_state_of(server);
+    const char *why = NULL;
+    arena_open(&scratch, MY_SCRATCH_BYTES);
+    int64_t soon = clock_deadline_ms(CONNECT_MS);
+    soon = soon > deadline ? deadline : soon;
+    *out_ready = false;
+    *out_why = "";
+    if (!my_control_open(server, soon, &session, err) ||
+        !judge_answer(server, session, soon, &scratch, &why, err)) {
+        return not_yet(state, out_why, err);
+    }
+    if (why != NULL) {
+        snprintf(state->why, sizeof state->why, "%s", why);
+        *out_why = state->why;
+        return true;
+    }
+    *out_ready = my_identify(server, session, soon, err);
+    return *out_ready || not_yet(state, out_why, err);
+}

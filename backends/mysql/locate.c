@@ -1,0 +1,289 @@
+/*
+ * The server on its host: which process it is, how it was started, and whose unit it is. A server
+ * changes into its data directory at the start and stays there, so that its working directory
+ * tells whose data it serves; pid files may lie anywhere and be stale. Scripts are constant; what
+ * varies is passed as arguments.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/mysql/server.h"
+#include "sweeper/base/text.h"
+
+bool my_ask_host(const struct server *server, const char *const *argv, int64_t deadline,
+                 struct arena *arena, const char **out, struct err *err)
+{
+    struct host_result result;
+    const struct host_command command = {.argv = argv, .deadline = deadline};
+    if (!host_run(server->host, &command, arena, &result, err)) {
+        return false;
+    }
+    *out = NULL;
+    if (result.exit_status != 0) {
+        return true;
+    }
+    size_t size = result.output_size;
+    while (size > 0 && result.output[size - 1] == '\n') {
+        size--;
+    }
+    *out = arena_strndup(arena, result.output, size);
+    return *out != NULL || err_memory(err);
+}
+
+const char *my_data_directory(const struct server *server)
+{
+    return server->facts.data_directory != NULL ? server->facts.data_directory
+                                                : server->spec->data_directory;
+}
+
+/* ---- the process ---- */
+
+/* Of /proc/PID/stat, behind the name in brackets: the state is field 3, the start field 22. A
+ * zombie is gone but for whoever has to wait for it. */
+#define LOOK_AT                                                                                    \
+    "look() {\n"                                                                                   \
+    "  stat=$(cat \"/proc/$1/stat\" 2>/dev/null) || return 1\n"                                    \
+    "  pid=$1\n"                                                                                   \
+    "  set -- ${stat##*) }\n"                                                                      \
+    "  case ${1:-Z} in Z | X) return 1 ;; esac\n"                                                  \
+    "  echo \"$pid ${20}\"\n"                                                                      \
+    "}\n"
+
+static const char find_script[] =
+    LOOK_AT "data=$(readlink -f -- \"$1\") || exit 0\n"
+            "for process in /proc/[0-9]*; do\n"
+            "  { read -r name <\"$process/comm\"; } 2>/dev/null || continue\n"
+            "  case $name in mariadbd* | mysqld*) ;; *) continue ;; esac\n"
+            "  place=$(readlink -- \"$process/cwd\" 2>/dev/null)\n"
+            "  if [ \"$place\" = \"$data\" ]; then look \"${process#/proc/}\" && exit 0; fi\n"
+            "done\n"
+            "echo none\n";
+
+static const char look_script[] = LOOK_AT "look \"$1\" || echo none\n";
+
+static void parse_process(const char *said, struct my_process *out)
+{
+    char *end = NULL;
+    long pid = strtol(said, &end, 10);
+    *out = (struct my_process){0};
+    if (pid > 0 && end != NULL && *end == ' ') {
+        *out = (struct my_process){.pid = pid, .start_ticks = strtoull(end, NULL, 10)};
+    }
+}
+
+bool my_process_find(const struct server *server, int64_t deadline, struct my_process *out,
+                     struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    const char *said = NULL;
+    arena_open(&scratch, MY_SCRATCH_BYTES);
+    *out = (struct my_process){0};
+    if (my_data_directory(server) == NULL) {
+        return true;
+    }
+    const char *const argv[] = {"/bin/sh", "-c", find_script, "dbsweep", my_data_directory(server),
+                                NULL};
+    if (!my_ask_host(server, argv, deadline, &scratch, &said, err)) {
+        return false;
+    }
+    parse_process(said != NULL ? said : "", out);
+    return true;
+}
+
+bool my_process_lives(const struct server *server, const struct my_process *process,
+                      int64_t deadline, bool *out, struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct my_process now;
+    char pid[32];
+    const char *said = NULL;
+    arena_open(&scratch, MY_SCRATCH_BYTES);
+    snprintf(pid, sizeof pid, "%ld", process->pid);
+    const char *const argv[] = {"/bin/sh", "-c", look_script, "dbsweep", pid, NULL};
+    if (!my_ask_host(server, argv, deadline, &scratch, &said, err)) {
+        return false;
+    }
+    parse_process(said != NULL ? said : "", &now);
+    *out = now.pid == process->pid && now.start_ticks == process->start_ticks;
+    return true;
+}
+
+/* ---- how it was started ---- */
+
+/* The bytes of /proc/PID/NAME; empty where this user may not read them. */
+static bool read_process_file(const struct server *server, long pid, const char *name,
+                              int64_t deadline, struct arena *arena, struct bytes *out,
+                              struct err *err)
+{
+    char path[64];
+    struct host_result result;
+    const char *const argv[] = {"cat", "--", path, NULL};
+    const struct host_command command = {.argv = argv, .deadline = deadline};
+    snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
+    if (!host_run(server->host, &command, arena, &result, err)) {
+        return false;
+    }
+    *out = (struct bytes){.data = result.output,
+                          .size = result.exit_status == 0 ? result.output_size : 0};
+    return true;
+}
+
+/* The next of NUL-ended words; NULL behind the last. */
+static const char *next_word(struct bytes *rest)
+{
+    const char *word = rest->data;
+    const char *end = memchr(rest->data, '\0', rest->size);
+    if (rest->size == 0 || end == NULL) {
+        return NULL;
+    }
+    size_t used = (size_t)(end - word) + 1;
+    *rest = (struct bytes){.data = rest->data + used, .size = rest->size - used};
+    return word;
+}
+
+/* Of "--defaults-file=X": a copy of X; NULL where the word is another. */
+static const char *value_of(const char *word, const char *name, struct arena *arena)
+{
+    size_t size = strlen(name);
+    bool is_it = strncmp(word, name, size) == 0 && word[size] == '=';
+    return is_it ? arena_strdup(arena, word + size + 1) : NULL;
+}
+
+static void take(const char **slot, const char *value)
+{
+    *slot = value != NULL ? value : *slot;
+}
+
+/* The options about option files come first, before all others. */
+static void read_words(struct server *server, struct bytes words)
+{
+    struct my_state *state = my_state_of(server);
+    const char *suffix = NULL;
+    state->defaults_file = NULL;
+    state->defaults_extra_file = NULL;
+    state->has_no_defaults = false;
+    for (const char *word = next_word(&words); word != NULL; word = next_word(&words)) {
+        take(&state->defaults_file, value_of(word, "--defaults-file", server->arena));
+        take(&state->defaults_extra_file, value_of(word, "--defaults-extra-file", server->arena));
+        take(&suffix, value_of(word, "--defaults-group-suffix", server->arena));
+        state->has_no_defaults = state->has_no_defaults || strcmp(word, "--no-defaults") == 0;
+    }
+    option_groups_of(server->facts.product, server->facts.version, suffix, &state->groups);
+}
+
+static void read_environment(struct server *server, struct bytes words)
+{
+    struct my_state *state = my_state_of(server);
+    for (const char *word = next_word(&words); word != NULL; word = next_word(&words)) {
+        take(&state->home, value_of(word, "HOME", server->arena));
+        take(&state->mysql_home, value_of(word, "MYSQL_HOME", server->arena));
+    }
+}
+
+/* A file that its standard error goes to, else NULL. */
+static bool find_start_log(struct server *server, long pid, int64_t deadline, struct err *err)
+{
+    char path[64];
+    const char *target = NULL;
+    const char *const argv[] = {"readlink", path, NULL};
+    snprintf(path, sizeof path, "/proc/%ld/fd/2", pid);
+    if (!my_ask_host(server, argv, deadline, server->arena, &target, err)) {
+        return false;
+    }
+    bool is_file = target != NULL && target[0] == '/' && !text_starts_with(target, "/dev/") &&
+                   !text_ends_with(target, " (deleted)");
+    my_state_of(server)->start_log = is_file ? target : NULL;
+    return true;
+}
+
+/* ---- systemd ---- */
+
+/* ".../mariadb.service" as the last name of a line of /proc/PID/cgroup. */
+static const char *unit_in(struct bytes cgroups, struct arena *arena)
+{
+    for (size_t at = 0; at < cgroups.size;) {
+        const char *line = cgroups.data + at;
+        const char *newline = memchr(line, '\n', cgroups.size - at);
+        size_t length = newline != NULL ? (size_t)(newline - line) : cgroups.size - at;
+        const char *slash = memrchr(line, '/', length);
+        if (slash != NULL) {
+            const char *name = arena_strndup(arena, slash + 1, length - (size_t)(slash + 1 - line));
+            if (name != NULL && text_ends_with(name, ".service")) {
+                return name;
+            }
+        }
+        at += length + 1;
+    }
+    return NULL;
+}
+
+/* What `systemctl show` says of one property; NULL in *out where there is no systemd. */
+static bool ask_unit(const struct server *server, const char *unit, const char *property,
+                     int64_t deadline, const char **out, struct err *err)
+{
+    const char *option = arena_printf(server->arena, "--property=%s", property);
+    const char *const argv[] = {"systemctl", "show", option, "--value", unit, NULL};
+    if (option == NULL) {
+        return err_memory(err);
+    }
+    return my_ask_host(server, argv, deadline, server->arena, out, err);
+}
+
+/* Only where systemd itself names this very process: then it must be systemd that stops it. */
+static bool find_unit(struct server *server, long pid, int64_t deadline, struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct bytes cgroups = {0};
+    char number[32];
+    const char *main_pid = NULL;
+    arena_open(&scratch, MY_SCRATCH_BYTES);
+    my_state_of(server)->unit = NULL;
+    snprintf(number, sizeof number, "%ld", pid);
+    if (!read_process_file(server, pid, "cgroup", deadline, &scratch, &cgroups, err)) {
+        return false;
+    }
+    const char *unit = unit_in(cgroups, server->arena);
+    if (unit == NULL) {
+        return true;
+    }
+    if (!ask_unit(server, unit, "MainPID", deadline, &main_pid, err)) {
+        return false;
+    }
+    my_state_of(server)->unit = main_pid != NULL && strcmp(main_pid, number) == 0 ? unit : NULL;
+    return true;
+}
+
+bool my_process_examine(struct server *server, const struct my_process *process, int64_t deadline,
+                        struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct bytes words = {0};
+    struct bytes environment = {0};
+    arena_open(&scratch, MY_SCRATCH_BYTES);
+    if (!read_process_file(server, process->pid, "cmdline", deadline, &scratch, &words, err) ||
+        !read_process_file(server, process->pid, "environ", deadline, &scratch, &environment,
+                           err)) {
+        return false;
+    }
+    read_words(server, words);
+    read_environment(server, environment);
+    return find_start_log(server, process->pid, deadline, err) &&
+           find_unit(server, process->pid, deadline, err);
+}
+
+bool my_unit_guess(struct server *server, int64_t deadline, struct err *err)
+{
+    static const char *const units[] = {"mariadb.service", "mysql.service", "mysqld.service"};
+    for (size_t i = 0; i < COUNT_OF(units); i++) {
+        const char *load_state = NULL;
+        if (!ask_unit(server, units[i], "LoadState", deadline, &load_state, err)) {
+            return false;
+        }
+        if (load_state != NULL && strcmp(load_state, "loaded") == 0) {
+            my_state_of(server)->unit = units[i];
+            return true;
+        }
+    }
+    return true;
+}
