@@ -135,7 +135,8 @@ static bool read_line(struct bytes text, const char *path, bool has_group, struc
         return fail_line(path, line->number, "an option stands before any group", err);
     }
     read_setting(text, at, line);
-    return true;
+    /* The server's parser reads before the line here. */
+    return line->name.size > 0 || fail_line(path, line->number, "an option has no name", err);
 }
 
 static size_t count_newlines(struct bytes file)

@@ -1,0 +1,629 @@
+/*
+ * Option files of MySQL and MariaDB: small files, one property each; whatever is not the asked
+ * value's bytes stays. Where my_print_defaults is installed, thousands of made-up files are read by
+ * both: it runs the server's own parser.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/mysql/options.h"
+#include "sweeper/base/text.h"
+
+static struct arena arena;
+static struct option_groups groups;
+
+#define ROW(variable, name_, type_, unit_, bare_, specials_)                                       \
+    static const struct knob variable = {.name = (name_),                                          \
+                                         .type = KNOB_##type_,                                     \
+                                         .unit = UNIT_##unit_,                                     \
+                                         .bare = (bare_),                                          \
+                                         .min = -INFINITY,                                         \
+                                         .max = INFINITY,                                          \
+                                         .specials = (specials_),                                  \
+                                         .choices = ""}
+
+ROW(pool, "innodb_buffer_pool_size", INTEGER, BYTES, 1, "");
+ROW(connections, "max_connections", INTEGER, NONE, 1, "");
+ROW(doublewrite, "innodb_doublewrite", BOOL, NONE, 1, "");
+ROW(resolve, "skip_name_resolve", BOOL, NONE, 1, "");
+ROW(lock_wait, "innodb_lock_wait_timeout", INTEGER, US, 1000000, "");
+ROW(slow, "long_query_time", REAL, US, 1000000, "");
+ROW(dirty, "innodb_max_dirty_pages_pct", REAL, PERCENT, 1, "");
+ROW(isolation, "transaction_isolation", ENUM, NONE, 1, "");
+ROW(mode, "sql_mode", TEXT, NONE, 1, "");
+ROW(pages, "some_pages", INTEGER, BYTES, 16384, "-1");
+ROW(bad_name, "max_connections = 1\n[client]\nx", INTEGER, NONE, 1, "");
+
+static struct setting integer(const struct knob *knob, int64_t number)
+{
+    return (struct setting){.knob = knob, .value = {.kind = VALUE_INTEGER, .integer = number}};
+}
+
+static struct setting real(const struct knob *knob, double number)
+{
+    return (struct setting){.knob = knob, .value = {.kind = VALUE_REAL, .real = number}};
+}
+
+static struct setting word(const struct knob *knob, const char *text)
+{
+    return (struct setting){.knob = knob, .value = {.kind = VALUE_TEXT, .text = text}};
+}
+
+static struct setting unset(const struct knob *knob)
+{
+    return (struct setting){.knob = knob, .value = {.kind = VALUE_UNSET}};
+}
+
+static struct setting baseline(const struct knob *knob)
+{
+    return (struct setting){.knob = knob, .value = {.kind = VALUE_BASELINE}};
+}
+
+static struct bytes bytes_of(const char *text)
+{
+    return (struct bytes){.data = text, .size = strlen(text)};
+}
+
+static struct bytes render(struct bytes file, const struct setting *settings, size_t count)
+{
+    struct err err;
+    struct bytes out = {0};
+    err_clear(&err);
+    if (!option_render(file, "/etc/my.cnf", &groups, settings, count, &arena, &out, &err))
+        fail_msg("%s: %s", err.origin, err.text);
+    return out;
+}
+
+static void expect(const char *file, const struct setting *settings, size_t count,
+                   const char *wanted)
+{
+    struct bytes once = render(bytes_of(file), settings, count);
+    assert_string_equal(once.data, wanted);
+    assert_int_equal(once.size, strlen(wanted));
+    /* Rendering what was rendered changes nothing more. */
+    struct bytes twice = render(once, settings, count);
+    assert_int_equal(twice.size, once.size);
+    assert_memory_equal(twice.data, once.data, once.size);
+}
+
+static void expect_one(const char *file, struct setting setting, const char *wanted)
+{
+    expect(file, &setting, 1, wanted);
+}
+
+static void expect_error(struct bytes file, struct setting setting, enum err_code code,
+                         const char *origin)
+{
+    struct err err;
+    struct bytes out = {0};
+    err_clear(&err);
+    assert_false(option_render(file, "/etc/my.cnf", &groups, &setting, 1, &arena, &out, &err));
+    assert_int_equal(err.code, code);
+    assert_string_equal(err.origin, origin);
+}
+
+static void expect_bad_line(const char *file, const char *origin)
+{
+    expect_error(bytes_of(file), integer(&connections, 50), ERR_CODE_config_syntax, origin);
+}
+
+/* ---- bytes that stay ---- */
+
+static void test_nothing_asked(void **state)
+{
+    (void)state;
+    static const char file[] = "port = 1\n[ not even valid\0\xff\r\n";
+    struct bytes bytes = {.data = file, .size = sizeof file - 1};
+    struct bytes out = render(bytes, NULL, 0);
+    assert_int_equal(out.size, bytes.size);
+    assert_memory_equal(out.data, bytes.data, bytes.size);
+    expect_one("[mysqld]\nmax_connections = 7 # mine", baseline(&connections),
+               "[mysqld]\nmax_connections = 7 # mine");
+}
+
+static void test_value_bytes_only(void **state)
+{
+    (void)state;
+    expect_one("# head\n[mysqld]\nmax_connections = 7\t# tail\nport=1\n", integer(&connections, 50),
+               "# head\n[mysqld]\nmax_connections = 50\t# tail\nport=1\n");
+    expect_one("[mysqld]\nmax_connections=7#tail\n", integer(&connections, 50),
+               "[mysqld]\nmax_connections=50#tail\n");
+    expect_one("[mysqld]\n\t max-Connections \t=\t 7 \t\n", integer(&connections, 50),
+               "[mysqld]\n\t max-Connections \t=\t 50 \t\n");
+    expect_one("[mysqld]\nmax_connections =\n", integer(&connections, 50),
+               "[mysqld]\nmax_connections =50\n");
+    expect_one("[mysqld]\nmax_connections = # none\n", integer(&connections, 50),
+               "[mysqld]\nmax_connections = 50# none\n");
+    expect_one("[mysqld]\nmax_connections = 5 ; x\n", integer(&connections, 50),
+               "[mysqld]\nmax_connections = 50\n");
+}
+
+static void test_line_ends_stay(void **state)
+{
+    (void)state;
+    expect_one("[mysqld]\r\nmax_connections = 7\r\nport=1\r\n", integer(&connections, 50),
+               "[mysqld]\r\nmax_connections = 50\r\nport=1\r\n");
+    expect_one("[mysqld]\r\nport=1\r\n", integer(&connections, 50),
+               "[mysqld]\r\nport=1\r\nmax_connections = 50\r\n");
+    expect_one("[mysqld]\nmax_connections = 7", integer(&connections, 50),
+               "[mysqld]\nmax_connections = 50");
+    expect_one("[mysqld]\nport = 1", integer(&connections, 50),
+               "[mysqld]\nport = 1\nmax_connections = 50\n");
+}
+
+static void test_quotes_stay(void **state)
+{
+    (void)state;
+    expect_one("[mysqld]\nmax_connections = '7' # x\n", integer(&connections, 50),
+               "[mysqld]\nmax_connections = '50' # x\n");
+    expect_one("[mysqld]\nsql_mode = \"A # B\" # x\n", word(&mode, "C"),
+               "[mysqld]\nsql_mode = \"C\" # x\n");
+    expect_one("[mysqld]\nsql_mode = 'A\\'#B' # x\n", word(&mode, "it's"),
+               "[mysqld]\nsql_mode = 'it\\'s' # x\n");
+    expect_one("[mysqld]\nsql_mode = 'A\n", word(&mode, "C"), "[mysqld]\nsql_mode = C\n");
+}
+
+static void test_quotes_come_where_needed(void **state)
+{
+    (void)state;
+    expect_one("[mysqld]\nsql_mode = A\n", word(&mode, "B # C"),
+               "[mysqld]\nsql_mode = \"B # C\"\n");
+    expect_one("[mysqld]\nsql_mode = A\n", word(&mode, ""), "[mysqld]\nsql_mode = \"\"\n");
+    expect_one("[mysqld]\nsql_mode = A\n", word(&mode, "a\\b \"c\""),
+               "[mysqld]\nsql_mode = \"a\\\\b \\\"c\\\"\"\n");
+    expect_one("[mysqld]\nsql_mode = A\n", word(&mode, "A,B C"), "[mysqld]\nsql_mode = A,B C\n");
+}
+
+/* ---- which line ---- */
+
+static void test_last_one_wins(void **state)
+{
+    (void)state;
+    expect_one("[mysqld]\nmax_connections = 1\nmax-connections = 2\n#max_connections = 3\n",
+               integer(&connections, 50),
+               "[mysqld]\nmax_connections = 1\nmax-connections = 50\n#max_connections = 3\n");
+    expect_one("[mysqld]\nmax_connections = 1\n[mariadb-10.11]\nloose-max-connections=2\n"
+               "[mariadb-10.6]\nmax_connections=3\n[mysqldump]\nmax_connections=4\n",
+               integer(&connections, 50),
+               "[mysqld]\nmax_connections = 1\n[mariadb-10.11]\nloose-max-connections=50\n"
+               "[mariadb-10.6]\nmax_connections=3\n[mysqldump]\nmax_connections=4\n");
+    expect_one("[mysqld]\nmax_connections = 1\n[client-server]\nmax_connections=2\n",
+               integer(&connections, 50),
+               "[mysqld]\nmax_connections = 1\n[client-server]\nmax_connections=50\n");
+}
+
+static void test_groups(void **state)
+{
+    (void)state;
+    static const char *const read[] = {
+        "mysqld",         "server",        "mariadb", "mariadbd", "mysqld-10.11", "mariadb-10.11",
+        "mariadbd-10.11", "client-server", "galera",  "MySQLd",   "mysqld "};
+    static const char *const other[] = {"mysqld-8.4", "mysql", "client", " mysqld", "mysqld2", ""};
+    char file[128];
+    char wanted[128];
+    for (size_t i = 0; i < COUNT_OF(read); i++) {
+        snprintf(file, sizeof file, "[%s] x\nmax_connections=1\n", read[i]);
+        snprintf(wanted, sizeof wanted, "[%s] x\nmax_connections=50\n", read[i]);
+        expect_one(file, integer(&connections, 50), wanted);
+    }
+    for (size_t i = 0; i < COUNT_OF(other); i++) {
+        snprintf(file, sizeof file, "[%s]\nmax_connections=1\n", other[i]);
+        snprintf(wanted, sizeof wanted,
+                 "[%s]\nmax_connections=1\n\n[mysqld]\nmax_connections = 50\n", other[i]);
+        expect_one(file, integer(&connections, 50), wanted);
+    }
+    struct option_groups of_mysql;
+    option_groups_of("MySQL", "8.4.3", "_two", &of_mysql);
+    assert_true(option_groups_hold(&of_mysql, bytes_of("mysqld-8.4")));
+    assert_true(option_groups_hold(&of_mysql, bytes_of("mysqld_two")));
+    assert_true(option_groups_hold(&of_mysql, bytes_of("mysqld-8.4_two")));
+    assert_false(option_groups_hold(&of_mysql, bytes_of("mariadb")));
+    assert_false(option_groups_hold(&of_mysql, bytes_of("client-server")));
+    option_groups_of("MySQL", "", NULL, &of_mysql);
+    assert_true(option_groups_hold(&of_mysql, bytes_of("server")));
+}
+
+static void test_absent_is_added_to_the_servers_group(void **state)
+{
+    (void)state;
+    expect_one("", integer(&connections, 50), "[mysqld]\nmax_connections = 50\n");
+    expect_one("# only words\n", integer(&connections, 50),
+               "# only words\n\n[mysqld]\nmax_connections = 50\n");
+    expect_one("[mysqld]\nport=1\n\n# next\n[client]\nport=1\n", integer(&connections, 50),
+               "[mysqld]\nport=1\nmax_connections = 50\n\n# next\n[client]\nport=1\n");
+    expect_one("[mysqld]\n[mariadb]\nport=1\n[client]\n", integer(&connections, 50),
+               "[mysqld]\nmax_connections = 50\n[mariadb]\nport=1\n[client]\n");
+    expect_one("[mariadb]\nport=1\n[mysql]\n", integer(&connections, 50),
+               "[mariadb]\nport=1\nmax_connections = 50\n[mysql]\n");
+    /* Clients read [client-server] too, and would stop at an option they do not know. */
+    expect_one("[client-server]\nsocket = s\n\n!includedir /etc/conf.d/\n",
+               integer(&connections, 50),
+               "[client-server]\nsocket = s\n\n!includedir /etc/conf.d/\n"
+               "\n[mysqld]\nmax_connections = 50\n");
+    expect_one("[mysqld]\nport=1\n!includedir /etc/conf.d/", integer(&connections, 50),
+               "[mysqld]\nport=1\n!includedir /etc/conf.d/\nmax_connections = 50\n");
+    const struct setting two[] = {integer(&connections, 50), integer(&pool, INT64_C(8) << 30)};
+    expect("[mysqld]\n[client]\n", two, 2,
+           "[mysqld]\nmax_connections = 50\ninnodb_buffer_pool_size = 8G\n[client]\n");
+}
+
+static void test_unset_removes_every_line(void **state)
+{
+    (void)state;
+    expect_one("[mysqld]\nmax_connections = 1 # a\nport=1\n[server]\nMAX-connections=2",
+               unset(&connections), "[mysqld]\nport=1\n[server]\n");
+    expect_one("[mysqld]\nskip-innodb_doublewrite\ninnodb_doublewrite\n", unset(&doublewrite),
+               "[mysqld]\n");
+    expect_one("[mysql]\nmax_connections = 1\n", unset(&connections),
+               "[mysql]\nmax_connections = 1\n");
+    const struct setting two[] = {unset(&connections), integer(&lock_wait, 7000000)};
+    expect("[mysqld]\nmax_connections = 1", two, 2, "[mysqld]\n\ninnodb_lock_wait_timeout = 7\n");
+}
+
+/* ---- prefixes, options without a value ---- */
+
+static void test_options_without_value(void **state)
+{
+    (void)state;
+    expect_one("[mysqld]\nskip-name-resolve # c\n", integer(&resolve, 0),
+               "[mysqld]\nskip-name-resolve = OFF # c\n");
+    expect_one("[mysqld]\ninnodb-doublewrite\n", integer(&doublewrite, 1),
+               "[mysqld]\ninnodb-doublewrite = ON\n");
+    expect_one("[mysqld]\nskip-innodb-doublewrite # c\n", integer(&doublewrite, 1),
+               "[mysqld]\ninnodb_doublewrite = ON # c\n");
+    expect_one("[mysqld]\ndisable_innodb_doublewrite=1\n", integer(&doublewrite, 0),
+               "[mysqld]\ninnodb_doublewrite = OFF\n");
+    expect_one("[mysqld]\nenable-innodb_doublewrite\n", integer(&doublewrite, 0),
+               "[mysqld]\ninnodb_doublewrite = OFF\n");
+    expect_one("[mysqld]\nloose_innodb_doublewrite = 0\n", integer(&doublewrite, 1),
+               "[mysqld]\nloose_innodb_doublewrite = ON\n");
+}
+
+static void test_unclear_names_are_refused(void **state)
+{
+    (void)state;
+    expect_bad_line("[mysqld]\n\nmax_connect=5\n", "/etc/my.cnf:3");
+    expect_bad_line("[mysqld]\nmax_connections=5\nmaximum-max_connections=9\n", "/etc/my.cnf:3");
+    expect_bad_line("[mysqld]\nloose-skip-max-connections\n", "/etc/my.cnf:2");
+    expect_error(bytes_of("[mysqld]\nmax_connec=5\n"), unset(&connections), ERR_CODE_config_syntax,
+                 "/etc/my.cnf:2");
+    expect_one("[client]\nmax_connect=5\n[mysqld]\n", integer(&connections, 50),
+               "[client]\nmax_connect=5\n[mysqld]\nmax_connections = 50\n");
+    /* A whole option, although the names of others begin with it. */
+    expect_one("[mysqld]\ninnodb=ON\n", integer(&pool, 1 << 20),
+               "[mysqld]\ninnodb=ON\ninnodb_buffer_pool_size = 1M\n");
+    expect_one("[mysqld]\nmax_connections_per_hour=5\n", integer(&connections, 50),
+               "[mysqld]\nmax_connections_per_hour=5\nmax_connections = 50\n");
+}
+
+static void test_synonyms(void **state)
+{
+    (void)state;
+    expect_one("[mysqld]\ntx-isolation = A\n", word(&isolation, "READ-COMMITTED"),
+               "[mysqld]\ntx-isolation = READ-COMMITTED\n");
+    expect_one("[mysqld]\nlog_slow_query_time=1\n", real(&slow, 250000),
+               "[mysqld]\nlog_slow_query_time=0.25\n");
+}
+
+/* ---- values ---- */
+
+static void expect_written(struct setting setting, const char *wanted)
+{
+    const char *text = NULL;
+    struct err err;
+    err_clear(&err);
+    assert_true(option_value(setting.knob, &setting.value, &arena, &text, &err));
+    assert_string_equal(text, wanted);
+}
+
+static void expect_unwritten(struct setting setting)
+{
+    const char *text = NULL;
+    struct err err;
+    err_clear(&err);
+    assert_false(option_value(setting.knob, &setting.value, &arena, &text, &err));
+    assert_int_equal(err.code, ERR_CODE_knob_value);
+}
+
+static void test_values(void **state)
+{
+    (void)state;
+    expect_written(integer(&pool, 0), "0");
+    expect_written(integer(&pool, 1023), "1023");
+    expect_written(integer(&pool, 1024), "1K");
+    expect_written(integer(&pool, INT64_C(1536) << 20), "1536M");
+    expect_written(integer(&pool, INT64_C(900) << 30), "900G");
+    expect_written(integer(&pool, INT64_C(10) << 40), "10240G");
+    expect_written(integer(&connections, 1024), "1024");
+    expect_written(integer(&doublewrite, 0), "OFF");
+    expect_written(integer(&lock_wait, 90000000), "90");
+    expect_written(real(&slow, 1500000), "1.5");
+    expect_written(real(&dirty, 75.5), "75.5");
+    expect_written(integer(&pages, 32768), "2");
+    expect_written(integer(&pages, -1), "-1");
+    expect_unwritten(integer(&pages, 1000));
+    expect_unwritten(integer(&lock_wait, 1500000));
+    expect_unwritten(word(&mode, "a\nb"));
+    expect_error(bytes_of("[mysqld]\n"), integer(&bad_name, 1), ERR_CODE_knob_value, "");
+}
+
+/* ---- files that the server refuses ---- */
+
+static void test_bad_files(void **state)
+{
+    (void)state;
+    expect_bad_line("# c\nport = 1\n[mysqld]\n", "/etc/my.cnf:2");
+    expect_bad_line("\xef\xbb\xbf[mysqld]\nport = 1\n", "/etc/my.cnf:1");
+    expect_bad_line("[mysqld]\nport=1\n[mysql\n", "/etc/my.cnf:3");
+    expect_bad_line("[mysqld]\n!include  \n", "/etc/my.cnf:2");
+    expect_bad_line("[mysqld]\n = 5\n", "/etc/my.cnf:2");
+    expect_error((struct bytes){.data = "[mysqld]\nport=\0\n", .size = 16},
+                 integer(&connections, 50), ERR_CODE_config_syntax, "/etc/my.cnf:2");
+    struct text text;
+    text_open(&text, &arena);
+    text_add(&text, "[mysqld]\nsql_mode=");
+    for (int i = 0; i < 4100; i++)
+        text_add_char(&text, 'x');
+    expect_bad_line(text_done(&text), "/etc/my.cnf:2");
+    expect_one("[mysqld]\n!unknown thing\n!includedirx\n", integer(&connections, 50),
+               "[mysqld]\nmax_connections = 50\n!unknown thing\n!includedirx\n");
+}
+
+/* ---- the server's own parser ---- */
+
+static char oracle_path[64];
+
+static uint64_t draw(uint64_t *seed, uint64_t count)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return *seed % count;
+}
+
+/* A file of pieces that files are made of, in any order. */
+static struct bytes make_file(uint64_t *seed)
+{
+    static const char *const pieces[] = {"[mysqld]",
+                                         "[mysqld]\n",
+                                         "[server]\n",
+                                         "[mariadb-10.11]\n",
+                                         "[client]\n",
+                                         "[ mysqld]\n",
+                                         "[mysqld ] x\n",
+                                         "[MYSQLD]\r\n",
+                                         "[mariadbd",
+                                         "\n",
+                                         "\n",
+                                         "\r\n",
+                                         "\n\n",
+                                         " ",
+                                         "\t",
+                                         "\xa0",
+                                         "# c\n",
+                                         "; c\n",
+                                         " #",
+                                         ";",
+                                         "max_connections",
+                                         "max-connections",
+                                         "MAX_Connections",
+                                         "loose_max_connections",
+                                         "skip-name-resolve\n",
+                                         "port",
+                                         "sql_mode",
+                                         "=",
+                                         "=",
+                                         " = ",
+                                         "=\t",
+                                         "7",
+                                         "16M",
+                                         "'a b'",
+                                         "\"a#b\"",
+                                         "'",
+                                         "\"",
+                                         "\\",
+                                         "\\n",
+                                         "\\s",
+                                         "\\q",
+                                         "\\'",
+                                         "\\\\",
+                                         "x=y",
+                                         "\xc3\xa0",
+                                         "!include /nonexistent\n",
+                                         "!includedirx\n",
+                                         "!\n",
+                                         "max_connections=5\n",
+                                         "max_connections = 6 # six\n",
+                                         "port=1\n",
+                                         "\x0b",
+                                         "\x0c"};
+    struct text text;
+    text_open(&text, &arena);
+    text_add(&text, draw(seed, 8) == 0 ? "" : "[mysqld]\n");
+    for (uint64_t i = draw(seed, 24); i > 0; i--)
+        text_add(&text, pieces[draw(seed, COUNT_OF(pieces))]);
+    return (struct bytes){.data = text_done(&text), .size = text.size};
+}
+
+/* What my_print_defaults reads of the file; NULL where it refuses it. */
+static const char *ask_oracle(struct bytes file)
+{
+    char command[1024];
+    char block[4096];
+    struct text text;
+    FILE *out = fopen(oracle_path, "wb");
+    assert_non_null(out);
+    assert_int_equal(fwrite(file.data, 1, file.size, out), file.size);
+    assert_int_equal(fclose(out), 0);
+    int used =
+        snprintf(command, sizeof command, "my_print_defaults --defaults-file=%s", oracle_path);
+    for (size_t i = 0; i < groups.count; i++)
+        used += snprintf(command + used, sizeof command - (size_t)used, " %s", groups.names[i]);
+    snprintf(command + used, sizeof command - (size_t)used, " 2>/dev/null");
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    text_open(&text, &arena);
+    for (size_t size = fread(block, 1, sizeof block, pipe); size > 0;
+         size = fread(block, 1, sizeof block, pipe))
+        text_add_bytes(&text, block, size);
+    return pclose(pipe) == 0 ? text_done(&text) : NULL;
+}
+
+static void add_unescaped(struct text *text, const char *value, size_t size)
+{
+    static const char from[] = "bntrs\\\"'";
+    static const char to[] = "\b\n\t\r \\\"'";
+    for (size_t i = 0; i < size; i++) {
+        const char *known =
+            value[i] == '\\' && i + 1 < size ? memchr(from, value[i + 1], sizeof from - 1) : NULL;
+        text_add_char(text, known != NULL ? to[known - from] : value[i]);
+        i += known != NULL;
+    }
+}
+
+/* The same from our own reading; NULL where it is refused. *out_is_known: what theirs makes of it
+ * is no accident (of an option without a name it is). */
+static const char *read_ourselves(struct bytes file, bool *out_is_known)
+{
+    struct option_file parsed;
+    struct err err;
+    struct text text;
+    err_clear(&err);
+    bool is_read = option_file_parse(file, "x", &arena, &parsed, &err);
+    *out_is_known = strcmp(err.text, "an option has no name") != 0;
+    if (!is_read)
+        return NULL;
+    text_open(&text, &arena);
+    for (size_t i = 0; i < parsed.count; i++) {
+        const struct option_line *line = &parsed.lines[i];
+        if (line->kind != OPTION_SETTING || !option_groups_hold(&groups, line->group))
+            continue;
+        text_addf(&text, "--%.*s", (int)line->name.size, line->name.data);
+        if (line->has_value) {
+            const char *value = file.data + line->value_start;
+            size_t size = line->value_end - line->value_start;
+            bool is_quoted =
+                size > 1 && (value[0] == '\'' || value[0] == '"') && value[size - 1] == value[0];
+            text_add_char(&text, '=');
+            add_unescaped(&text, value + is_quoted, size - 2 * (size_t)is_quoted);
+        }
+        text_add_char(&text, '\n');
+    }
+    return text_done(&text);
+}
+
+static size_t accepted_count;
+
+static void expect_agreement(struct bytes file)
+{
+    bool is_known = true;
+    const char *theirs = ask_oracle(file);
+    const char *ours = read_ourselves(file, &is_known);
+    accepted_count += ours != NULL;
+    if (!is_known)
+        return;
+    if ((theirs == NULL) != (ours == NULL) || (ours != NULL && strcmp(ours, theirs) != 0))
+        fail_msg("file:\n%.*s\nours:\n%s\ntheirs:\n%s", (int)file.size, file.data,
+                 ours != NULL ? ours : "refused", theirs != NULL ? theirs : "refused");
+}
+
+/* The last --max_connections in what the server reads. */
+static const char *last_connections(const char *said)
+{
+    const char *last = NULL;
+    for (const char *line = said; *line != '\0'; line += strcspn(line, "\n") + 1) {
+        size_t size = strcspn(line, "=\n");
+        struct bytes name = {.data = line + 2, .size = size > 2 ? size - 2 : 0};
+        if (line[0] == '-' && option_match(name, "max_connections") == OPTION_SAME)
+            last = line + size;
+    }
+    return last;
+}
+
+static void expect_rendering(struct bytes file)
+{
+    struct err err;
+    struct bytes out;
+    struct setting setting = integer(&connections, 4321);
+    err_clear(&err);
+    if (!option_render(file, "x", &groups, &setting, 1, &arena, &out, &err))
+        return;
+    const char *said = ask_oracle(out);
+    assert_non_null(said);
+    const char *last = last_connections(said);
+    assert_non_null(last);
+    if (strncmp(last, "=4321\n", 6) != 0)
+        fail_msg("file:\n%.*s\nrendered:\n%.*s\nread:\n%s", (int)file.size, file.data,
+                 (int)out.size, out.data, said);
+    setting = unset(&connections);
+    assert_true(option_render(file, "x", &groups, &setting, 1, &arena, &out, &err));
+    said = ask_oracle(out);
+    assert_non_null(said);
+    assert_null(last_connections(said));
+}
+
+static void test_against_my_print_defaults(void **state)
+{
+    enum { FILE_COUNT = 600 };
+    (void)state;
+    uint64_t seed = 20261201;
+    if (system("my_print_defaults --help >/dev/null 2>&1") != 0) {
+        print_message("# my_print_defaults is not installed\n");
+        skip();
+    }
+    snprintf(oracle_path, sizeof oracle_path, "/tmp/dbsweep-oracle.%d", (int)getpid());
+    for (int i = 0; i < FILE_COUNT; i++) {
+        struct bytes file = make_file(&seed);
+        expect_agreement(file);
+        expect_rendering(file);
+        arena_reset(&arena);
+    }
+    unlink(oracle_path);
+    assert_in_range(accepted_count, FILE_COUNT / 3, FILE_COUNT - 1);
+}
+
+static int open_arena(void **state)
+{
+    (void)state;
+    arena_open(&arena, 64u << 20);
+    option_groups_of("MariaDB", "10.11.19", NULL, &groups);
+    return 0;
+}
+
+static int close_arena(void **state)
+{
+    (void)state;
+    arena_close(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_asked),
+        cmocka_unit_test(test_value_bytes_only),
+        cmocka_unit_test(test_line_ends_stay),
+        cmocka_unit_test(test_quotes_stay),
+        cmocka_unit_test(test_quotes_come_where_needed),
+        cmocka_unit_test(test_last_one_wins),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_absent_is_added_to_the_servers_group),
+        cmocka_unit_test(test_unset_removes_every_line),
+        cmocka_unit_test(test_options_without_value),
+        cmocka_unit_test(test_unclear_names_are_refused),
+        cmocka_unit_test(test_synonyms),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_bad_files),
+        cmocka_unit_test(test_against_my_print_defaults),
+    };
+    return cmocka_run_group_tests(tests, open_arena, close_arena);
+}
