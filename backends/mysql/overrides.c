@@ -26,7 +26,28 @@ struct collector {
     bool has_config; /* the server reads our file */
     bool is_config_ignored;
     bool failed;
+    bool is_refused; /* our file cannot be edited: err says why */
+    struct err *err;
 };
+
+/* What an edit of our file would stumble over, before anything is touched. */
+static bool try_edit(struct collector *collector, const struct my_file_line *seen)
+{
+    struct bytes ignored = {0};
+    struct setting *settings = ARENA_ARRAY(collector->arena, struct setting, collector->count + 1);
+    if (settings == NULL) {
+        collector->failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < collector->count; i++) {
+        settings[i] =
+            (struct setting){.knob = collector->settings[i].knob, .value = {.kind = VALUE_UNSET}};
+    }
+    collector->is_refused =
+        !option_render(seen->file->bytes, seen->path, &my_state_of(collector->server)->groups,
+                       settings, collector->count, collector->arena, &ignored, collector->err);
+    return !collector->is_refused;
+}
 
 static void see_config(struct collector *collector, const struct my_file_line *seen)
 {
@@ -70,9 +91,9 @@ static bool collect(void *context, const struct my_file_line *seen)
     struct collector *collector = context;
     if (seen->is_config) {
         see_config(collector, seen);
-    } else {
-        see_other(collector, seen);
+        return seen->line != NULL || try_edit(collector, seen);
     }
+    see_other(collector, seen);
     return !collector->failed;
 }
 
@@ -192,8 +213,11 @@ bool my_overrides(struct server *server, const struct setting *settings, size_t 
     CLEANUP(arena_close) struct arena scratch;
     CLEANUP(my_control_close) struct session *session = NULL;
     arena_open(&scratch, MY_SCRATCH_BYTES);
-    struct collector collector = {
-        .server = server, .settings = settings, .count = setting_count, .arena = &scratch};
+    struct collector collector = {.server = server,
+                                  .settings = settings,
+                                  .count = setting_count,
+                                  .arena = &scratch,
+                                  .err = err};
     struct reading *readings = ARENA_ARRAY(&scratch, struct reading, setting_count + 1);
     collector.places = ARENA_ARRAY(&scratch, struct place, setting_count + 1);
     if (readings == NULL || collector.places == NULL) {
@@ -207,5 +231,6 @@ bool my_overrides(struct server *server, const struct setting *settings, size_t 
     if (collector.failed) {
         return err_memory(err);
     }
-    return judge_config(&collector, err) && judge(&collector, readings, err);
+    return !collector.is_refused && judge_config(&collector, err) &&
+           judge(&collector, readings, err);
 }

@@ -3,7 +3,8 @@
 # shared with a server that may run on this machine.
 #
 #   eval "$(tests/support/mariadb.sh start [DIR])"    makes one and prints how to reach it
-#   tests/support/mariadb.sh up DIR | down DIR        starts it again, stops it: a target's commands
+#   tests/support/mariadb.sh up DIR [OPTION]...       starts it again, with options of its own
+#   tests/support/mariadb.sh down DIR                 stops it: a target's commands are these two
 #   tests/support/mariadb.sh stop DIR                 ends it and removes DIR
 #
 # The server does not like root, so root runs it as the user mysql. DIR is short because a socket's
@@ -56,9 +57,10 @@ is_process() {
 # Ends when the server answers, or with its last words when it died.
 up() {
     local dir=$1 server pid try
+    shift
     server=$(find_program mariadbd mysqld)
     cd "$dir"
-    "${as_server[@]}" "$server" --defaults-file="$dir/my.cnf" >>"$dir/stdout.log" 2>&1 </dev/null &
+    "${as_server[@]}" "$server" --defaults-file="$dir/my.cnf" "$@" >>"$dir/stdout.log" 2>&1 </dev/null &
     pid=$!
     disown "$pid"
     for try in $(seq 1 600); do
@@ -184,8 +186,12 @@ stop() {
 
 case "${1:-}" in
 start) start "${2:-}" ;;
-up) up "${2:?which one?}" ;;
+up)
+    : "${2:?which one?}"
+    shift
+    up "$@"
+    ;;
 down) down "${2:?which one?}" ;;
 stop) stop "${2:?which one?}" ;;
-*) fail 'usage: mariadb.sh start [DIR] | up DIR | down DIR | stop DIR' ;;
+*) fail 'usage: mariadb.sh start [DIR] | up DIR [OPTION]... | down DIR | stop DIR' ;;
 esac

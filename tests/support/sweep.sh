@@ -44,6 +44,47 @@ $more
 EOF
 }
 
+# A MariaDB of the test's own, ended with the test. Sets DBSWEEP_TEST_MY_*.
+own_mariadb() {
+    local said
+    said=$("$TOP/tests/support/mariadb.sh" start) || {
+        not_ok 'a MariaDB of its own'
+        plan
+    }
+    eval "$said"
+    at_end "\"$TOP/tests/support/mariadb.sh\" stop $DBSWEEP_TEST_MY_DIR 2>/dev/null"
+}
+
+# own_mysql SQL: the values from the test's server
+own_mysql() {
+    mariadb --no-defaults -S "$DBSWEEP_TEST_MY_SOCKET" -u bench -N -B bench -e "$1"
+}
+
+# The same as pg_sweep for the test's MariaDB; $MY_TARGET is added to the target.
+my_sweep() {
+    local file=$1 knobs=$2 more=${3:-} name
+    name=$(basename "$file" .cfg)
+    cat >"$file" <<EOF
+name = "$name";
+target = {
+  backend = "mysql";
+  connect = "${MY_CONNECT:-$DBSWEEP_TEST_MY_CONNECT}";
+  stop = $DBSWEEP_TEST_MY_STOP_LIST;
+  start = $DBSWEEP_TEST_MY_START_LIST;
+  ready_timeout = "60s";
+  ${MY_TARGET:-}
+};
+axes = { knobs = { $knobs }; };
+workload = {
+  kind = "oltp"; mix = "read_only"; tables = 1; rows = 1000;
+  clients = 2; warm_up = "100ms"; measure = "300ms";
+};
+strategy = { kind = "grid"; seed = 7; };
+rank = { by = "throughput_per_s"; repeats = 1; durability = "any"; };
+$more
+EOF
+}
+
 # Remembers a file's bytes, mode and owner: keep FILE; then unchanged WHAT FILE.
 keep() {
     cp -a "$1" "$TMP/kept.$(printf '%s' "$1" | tr / _)"
