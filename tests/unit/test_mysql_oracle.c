@@ -1,6 +1,7 @@
 /*
  * Option files read and rendered against my_print_defaults, which runs the server's own parser:
- * hundreds of made-up files, the same ones each time.
+ * hundreds of made-up files, the same ones each time. not under valgrind: it starts a process for
+ * each.
  */
 #include <setjmp.h>
 #include <stdarg.h>
