@@ -66,6 +66,59 @@ bool my_statement_error(MYSQL_STMT *statement, enum err_code code, struct err *e
                 mysql_stmt_error(statement), code, err);
 }
 
+/* ---- what a refusal means ---- */
+
+struct refusal {
+    int number;
+    bool is_final;
+    const char *hint;
+};
+
+static const char hint_password[] = "the password comes from target.password_env, password_file "
+                                    "or ~/.my.cnf; target.connect names the user";
+static const char hint_down[] = "does the server run there, and does it listen on that address, "
+                                "port or socket? target.connect names them";
+
+/* Of the server (mysqld_error.h) and of the library (errmsg.h). */
+static const struct refusal refusals[] = {
+    {1044, true, "grant the user of target.connect rights on the database"},
+    {1045, true, hint_password},
+    {1698, true, hint_password},
+    {1049, true, "name a database that exists in target.connect (dbname=...)"},
+    {1129, true, "the server blocks this host after failed connections: FLUSH HOSTS there"},
+    {1130, true, "let the user in from this host: create user ...@'host'"},
+    {2059, true, "the user's authentication plugin is not here: give it another one"},
+    {1040, false, "end other sessions, or raise the server's max_connections"},
+    {CR_CONNECTION_ERROR, false, hint_down},
+    {CR_CONN_HOST_ERROR, false, hint_down},
+    {CR_UNKNOWN_HOST, false, "does target.connect name the right host?"},
+};
+
+static const struct refusal *find_refusal(const struct err *err)
+{
+    for (size_t i = 0; i < COUNT_OF(refusals); i++) {
+        if (refusals[i].number == err->native) {
+            return &refusals[i];
+        }
+    }
+    return NULL;
+}
+
+bool my_error_is_final(const struct err *err)
+{
+    const struct refusal *refusal = find_refusal(err);
+    return err->code == ERR_CODE_usage ||
+           (err->code == ERR_CODE_connection && refusal != NULL && refusal->is_final);
+}
+
+/* Of a connection that never was: with advice. */
+static bool refuse(MYSQL *mysql, struct err *err)
+{
+    my_error_of(mysql, ERR_CODE_connection, err);
+    const struct refusal *refusal = find_refusal(err);
+    return refusal != NULL ? err_hint(err, "%s", refusal->hint) : false;
+}
+
 /* ---- the connect string ---- */
 
 struct word {
@@ -248,7 +301,7 @@ static bool finish(MYSQL *mysql, const struct connect_words *words, const char *
         }
         status = mysql_real_connect_cont(&connected, mysql, came);
     }
-    return connected != NULL || my_error_of(mysql, ERR_CODE_connection, err);
+    return connected != NULL || refuse(mysql, err);
 }
 
 /* Before any two threads need it at once. */

@@ -28,7 +28,8 @@ bool connect_words_parse(const char *connect, struct arena *arena, struct connec
                          struct err *err) MUST_USE;
 
 /* Connects within the deadline without blocking longer (but for the resolver, which the library
- * calls itself). Errors: connection, with SQLSTATE and number where the server refused; timeout. */
+ * calls itself). Errors: connection, with SQLSTATE and number where the server refused, and advice;
+ * timeout. */
 bool my_connect(const struct session_spec *spec, int64_t deadline, MYSQL **out,
                 struct err *err) MUST_USE;
 
@@ -39,6 +40,10 @@ bool my_statement_error(MYSQL_STMT *statement, enum err_code code, struct err *e
 
 /* Whether the number says that the connection is gone. */
 bool my_error_is_lost(int number);
+
+/* Whether opening failed for a reason that waiting cannot mend: a wrong password, user, database,
+ * or connect string. */
+bool my_error_is_final(const struct err *err);
 
 /* "MariaDB Connector/C 3.3.19", as linked at run time. */
 const char *my_library(void);

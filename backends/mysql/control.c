@@ -6,22 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backends/mysql/connection.h"
 #include "backends/mysql/mysql.h"
 #include "backends/mysql/server.h"
 #include "sweeper/base/text.h"
 
 enum { POLL_MS = 50, CONNECT_MS = 3000, WORDS_BYTES = 16384 };
-
-/* Of the server (mysqld_error.h): what waiting cannot mend. */
-enum {
-    BAD_DATABASE_RIGHT = 1044,
-    ACCESS_DENIED = 1045,
-    UNKNOWN_DATABASE = 1049,
-    HOST_BLOCKED = 1129,
-    HOST_REFUSED = 1130,
-    ACCESS_DENIED_NO_PASSWORD = 1698,
-    NO_PLUGIN = 2059
-};
 
 static bool is_restart_only(const struct server *server)
 {
@@ -227,28 +217,12 @@ bool my_start(struct server *server, int64_t deadline, struct err *err)
 
 /* ---- ready ---- */
 
-static bool is_hopeless(const struct err *err)
-{
-    switch (err->native) {
-    case BAD_DATABASE_RIGHT:
-    case ACCESS_DENIED:
-    case UNKNOWN_DATABASE:
-    case HOST_BLOCKED:
-    case HOST_REFUSED:
-    case ACCESS_DENIED_NO_PASSWORD:
-    case NO_PLUGIN:
-        return true;
-    default:
-        return err->code == ERR_CODE_usage;
-    }
-}
-
 static bool not_yet(struct my_state *state, const char **out_why, struct err *err)
 {
     snprintf(state->why, sizeof state->why, "%s", err->text);
     *out_why = state->why;
-    if (is_hopeless(err)) {
-        return err_hint(err, "see target.connect and where its password comes from");
+    if (my_error_is_final(err)) {
+        return false;
     }
     err_clear(err);
     return true;

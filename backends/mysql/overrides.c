@@ -232,5 +232,7 @@ bool my_overrides(struct server *server, const struct setting *settings, size_t 
         return err_memory(err);
     }
     return !collector.is_refused && judge_config(&collector, err) &&
-           judge(&collector, readings, err);
+           judge(&collector, readings, err) &&
+           my_pending_refuse(server, session, settings, readings, setting_count, deadline, &scratch,
+                             err);
 }

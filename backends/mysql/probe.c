@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/mysql/connection.h"
 #include "backends/mysql/server.h"
 #include "sweeper/base/text.h"
 
@@ -75,9 +76,19 @@ static bool examine(struct server *server, int64_t deadline, struct err *err)
  * readings are compared with the real file. */
 static bool take_config(struct server *server, int64_t deadline, struct err *err)
 {
+    const char *asked = server->spec->config;
+    const char *real = NULL;
+    const char *const argv[] = {"readlink", "-e", "--", asked, NULL};
     my_state_of(server)->path_count = 0;
-    server->facts.config_path = server->spec->config;
-    if (server->spec->config != NULL) {
+    server->facts.config_path = asked;
+    if (asked != NULL) {
+        if (!my_ask_host(server, argv, deadline, server->arena, &real, err)) {
+            return false;
+        }
+        if (real == NULL) {
+            err_set(err, ERR_CODE_not_found, "target.config: %s does not exist", asked);
+            return err_hint(err, "leave config out: the server's last option file is found");
+        }
         return true;
     }
     if (!my_find_config(server, deadline, &server->facts.config_path, err)) {
@@ -142,6 +153,18 @@ static bool is_same_start(const struct my_state *state, int64_t started_s, int64
            connection_id > state->connection_id;
 }
 
+bool my_started(const struct server *server, struct session *session, int64_t deadline,
+                struct arena *arena, const char **out, struct err *err)
+{
+    bool is_mariadb = my_state_of(server)->is_mariadb;
+    const char *sql = arena_printf(arena,
+                                   "select concat(cast(unix_timestamp() - variable_value as"
+                                   " signed), ' ', connection_id()) from %s.global_status"
+                                   " where variable_name = 'Uptime'",
+                                   is_mariadb ? "information_schema" : "performance_schema");
+    return sql != NULL ? session_value(session, sql, deadline, arena, out, err) : err_memory(err);
+}
+
 static bool identify_by_time(struct server *server, struct session *session, int64_t deadline,
                              struct err *err)
 {
@@ -152,16 +175,7 @@ static bool identify_by_time(struct server *server, struct session *session, int
     long long started_s = 0;
     long long connection_id = 0;
     arena_open(&scratch, TEXT_BYTES);
-    const char *uptime = state->is_mariadb ? "information_schema" : "performance_schema";
-    const char *sql = arena_printf(&scratch,
-                                   "select concat(unix_timestamp() - variable_value, ' ',"
-                                   " connection_id()) from %s.global_status"
-                                   " where variable_name = 'Uptime'",
-                                   uptime);
-    if (sql == NULL) {
-        return err_memory(err);
-    }
-    if (!session_value(session, sql, deadline, &scratch, &text, err)) {
+    if (!my_started(server, session, deadline, &scratch, &text, err)) {
         return false;
     }
     if (text == NULL || sscanf(text, "%lld %lld", &started_s, &connection_id) != 2) {
@@ -192,12 +206,26 @@ bool my_identify(struct server *server, struct session *session, int64_t deadlin
     return identify_by_time(server, session, deadline, err);
 }
 
+/* Nothing is touched yet, and waiting would not mend it: then it is what was asked for. */
+static bool open_session(const struct server *server, int64_t deadline, struct session **out,
+                         struct err *err)
+{
+    if (my_control_open(server, deadline, out, err)) {
+        return true;
+    }
+    if (my_error_is_final(err)) {
+        err->code = ERR_CODE_unsupported;
+        err->class = ERR_PLAN;
+    }
+    return false;
+}
+
 bool my_probe(struct server *server, const struct knob *const *knobs, size_t knob_count,
               int64_t deadline, struct arena *arena, const struct knob **out_knobs,
               struct reading *out, struct err *err)
 {
     CLEANUP(my_control_close) struct session *session = NULL;
-    return my_control_open(server, deadline, &session, err) &&
+    return open_session(server, deadline, &session, err) &&
            take_version(server, session, deadline, err) &&
            take_directory(server, session, deadline, err) && examine(server, deadline, err) &&
            take_config(server, deadline, err) && take_log(server, session, deadline, err) &&

@@ -95,7 +95,17 @@ bool my_find_config(struct server *server, int64_t deadline, const char **out,
 bool my_overrides(struct server *server, const struct setting *settings, size_t setting_count,
                   int64_t deadline, struct err *err);
 
+/* ---- pending.c ---- */
+/* Whether the server runs on its files as they are; `readings` are the settings' values now.
+ * Errors: foreign_edit. */
+bool my_pending_refuse(struct server *server, struct session *session,
+                       const struct setting *settings, const struct reading *readings, size_t count,
+                       int64_t deadline, struct arena *arena, struct err *err) MUST_USE;
+
 /* ---- probe.c ---- */
+/* "1764561600 17": when the server started, by its own clock, and the number of this connection. */
+bool my_started(const struct server *server, struct session *session, int64_t deadline,
+                struct arena *arena, const char **out, struct err *err) MUST_USE;
 bool my_probe(struct server *server, const struct knob *const *knobs, size_t knob_count,
               int64_t deadline, struct arena *arena, const struct knob **out_knobs,
               struct reading *out, struct err *err);

@@ -50,6 +50,11 @@ MY_TARGET="config = \"$dir/conf.d/zzz.ini\";" my_sweep "$TMP/ini.cfg" "$knobs"
 run_status 'a file that the server does not read is refused' 2 "$DBSWEEP" run "$TMP/ini.cfg"
 like 'and named' "$ERRORS" "*does not read $dir/conf.d/zzz.ini*"
 
+MY_TARGET="config = \"$dir/none.cnf\";" my_sweep "$TMP/none.cfg" "$knobs"
+run_status 'a file that does not exist is refused' 2 "$DBSWEEP" run "$TMP/none.cfg"
+like 'and named' "$ERRORS" "*$dir/none.cnf does not exist*"
+
+# ---- edited since the start ----
 rm -rf "$dir/conf.d"
 sed -i '/^!includedir/d' "$config"
 restart_with
@@ -58,6 +63,14 @@ MY_TARGET="config = \"$config\";" my_sweep "$TMP/open.cfg" "$knobs"
 run_status 'a file that anybody may write is refused' 2 "$DBSWEEP" run "$TMP/open.cfg"
 like 'with the reason' "$ERRORS" '*anybody may write it*chmod o-w*'
 chmod o-w "$config"
+sleep 1.1
+sed -i 's/^max_connections = 30$/max_connections = 31/' "$config"
+run_status 'an edit that the server has not read is refused' 2 "$DBSWEEP" run "$TMP/open.cfg"
+like 'and named' "$ERRORS" "*max_connections is 30, but $config:*says 31*restart*"
+sed -i '/^max_connections = 31$/d' "$config"
+run_status 'and so is a line that is gone' 2 "$DBSWEEP" run "$TMP/open.cfg"
+like 'with its file' "$ERRORS" "*max_connections is 30 from $config, where it no longer*"
+restart_with
 printf 'max_connec = 44\n' >>"$config"
 run_status 'a shortened name is refused' 2 "$DBSWEEP" run "$TMP/open.cfg"
 like 'with its line' "$ERRORS" '*my.cnf:*max_connec*whole name*'
@@ -85,7 +98,7 @@ run_ok 'a password from the environment' "$DBSWEEP" run "$TMP/env.cfg" --log jso
 is 'is nowhere to be seen' "$(grep -c hush-hush <<<"$OUTPUT$ERRORS")$(grep -ac hush-hush \
     "$TMP/env.db")" 00
 export MY_SECRET=wrong
-run_status 'a wrong one ends it' 1 "$DBSWEEP" check "$TMP/env.cfg"
+run_status 'a wrong one is bad input' 2 "$DBSWEEP" check "$TMP/env.cfg"
 like 'with the server'"'"'s words' "$ERRORS" "*Access denied for user 'secret'*"
 printf 'hush-hush-1\n' >"$TMP/password"
 chmod 600 "$TMP/password"
