@@ -93,7 +93,7 @@ static bool read_job(const struct cli *cli, struct load_job *out, struct arena *
                 backend != NULL ? "there is no backend \"%s\"" : "--backend is missing%s",
                 backend != NULL ? backend : "");
         return near != NULL ? err_hint(err, "did you mean \"%s\"?", near)
-                            : err_hint(err, "--backend postgresql, or sqlite");
+                            : err_hint(err, "--backend postgresql, mysql or sqlite");
     }
     if (out->session.connect == NULL) {
         err_set(err, ERR_CODE_usage, "--connect is missing");

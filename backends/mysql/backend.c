@@ -35,12 +35,19 @@ static void my_backend_close(struct server *server)
     server->state = NULL;
 }
 
+/* A point is also emitted for a server that is not open. */
 static bool my_render(const struct server *server, struct bytes baseline,
                       const struct setting *settings, size_t setting_count, struct arena *arena,
                       struct bytes *out, struct err *err)
 {
-    return option_render(baseline, server->facts.config_path, &my_state_of(server)->groups,
-                         settings, setting_count, arena, out, err);
+    struct option_groups groups;
+    if (server->state != NULL && my_state_of(server)->groups.count > 0) {
+        groups = my_state_of(server)->groups;
+    } else {
+        option_groups_of(server->facts.product, server->facts.version, NULL, &groups);
+    }
+    return option_render(baseline, server->facts.config_path, &groups, settings, setting_count,
+                         arena, out, err);
 }
 
 const struct backend mysql_backend = {
