@@ -1,8 +1,8 @@
 /*
  * The server on its host: which process it is, how it was started, and whose unit it is. A server
  * changes into its data directory at the start and stays there, so that its working directory
- * tells whose data it serves; pid files may lie anywhere and be stale. Scripts are constant; what
- * varies is passed as arguments.
+ * tells whose data it serves; pid files may lie anywhere and be stale. Who may not look there asks
+ * the server for the thread that answers. Scripts are constant; what varies is passed as arguments.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,13 +51,21 @@ const char *my_data_directory(const struct server *server)
     "}\n"
 
 static const char find_script[] =
-    LOOK_AT "data=$(readlink -f -- \"$1\") || exit 0\n"
+    LOOK_AT "data=$(readlink -f -- \"$1\") || data=\n"
+            "hint=$2\n"
+            "is_server() {\n"
+            "  { read -r name <\"/proc/$1/comm\"; } 2>/dev/null || return 1\n"
+            "  case $name in mariadbd* | mysqld*) return 0 ;; esac\n"
+            "  return 1\n"
+            "}\n"
             "for process in /proc/[0-9]*; do\n"
-            "  { read -r name <\"$process/comm\"; } 2>/dev/null || continue\n"
-            "  case $name in mariadbd* | mysqld*) ;; *) continue ;; esac\n"
-            "  place=$(readlink -- \"$process/cwd\" 2>/dev/null)\n"
-            "  if [ \"$place\" = \"$data\" ]; then look \"${process#/proc/}\" && exit 0; fi\n"
+            "  is_server \"${process#/proc/}\" || continue\n"
+            "  [ \"$(readlink -- \"$process/cwd\" 2>/dev/null)\" = \"$data\" ] || continue\n"
+            "  look \"${process#/proc/}\" && exit 0\n"
             "done\n"
+            "if is_server \"$hint\" && ! readlink -- \"/proc/$hint/cwd\" >/dev/null 2>&1; then\n"
+            "  look \"$hint\" && exit 0\n"
+            "fi\n"
             "echo none\n";
 
 static const char look_script[] = LOOK_AT "look \"$1\" || echo none\n";
@@ -82,8 +90,10 @@ bool my_process_find(const struct server *server, int64_t deadline, struct my_pr
     if (my_data_directory(server) == NULL) {
         return true;
     }
+    char hint[32];
+    snprintf(hint, sizeof hint, "%ld", my_state_of(server)->pid_hint);
     const char *const argv[] = {"/bin/sh", "-c", find_script, "dbsweep", my_data_directory(server),
-                                NULL};
+                                hint,      NULL};
     if (!my_ask_host(server, argv, deadline, &scratch, &said, err)) {
         return false;
     }
@@ -106,6 +116,37 @@ bool my_process_lives(const struct server *server, const struct my_process *proc
     }
     parse_process(said != NULL ? said : "", &now);
     *out = now.pid == process->pid && now.start_ticks == process->start_ticks;
+    return true;
+}
+
+/* A thread's number leads to its process: /proc/TID is there, although it is not listed. */
+static const char *const thread_statements[] = {
+    "select tid from information_schema.processlist where id = connection_id()",
+    "select thread_os_id from performance_schema.threads where processlist_id = connection_id()"};
+
+bool my_process_ask(struct server *server, struct session *session, int64_t deadline,
+                    struct err *err)
+{
+    CLEANUP(arena_close) struct arena scratch;
+    struct my_state *state = my_state_of(server);
+    const char *thread = NULL;
+    const char *pid = NULL;
+    static const char script[] = "sed -n 's/^Tgid:[[:space:]]*//p' \"/proc/$1/status\"";
+    arena_open(&scratch, MY_SCRATCH_BYTES);
+    state->pid_hint = 0;
+    const char *sql = thread_statements[state->is_mariadb ? 0 : 1];
+    if (!session_value(session, sql, deadline, &scratch, &thread, err)) {
+        if (session->driver->classify(session, err) != SESSION_WRONG) {
+            return false;
+        }
+        err_clear(err); /* the server does not tell */
+        return true;
+    }
+    const char *const argv[] = {"/bin/sh", "-c", script, "dbsweep", thread, NULL};
+    if (thread == NULL || !my_ask_host(server, argv, deadline, &scratch, &pid, err)) {
+        return thread == NULL;
+    }
+    state->pid_hint = pid != NULL ? strtol(pid, NULL, 10) : 0;
     return true;
 }
 
@@ -163,6 +204,7 @@ static void read_words(struct server *server, struct bytes words)
     state->defaults_file = NULL;
     state->defaults_extra_file = NULL;
     state->has_no_defaults = false;
+    state->has_words = words.size > 0;
     for (const char *word = next_word(&words); word != NULL; word = next_word(&words)) {
         take(&state->defaults_file, value_of(word, "--defaults-file", server->arena));
         take(&state->defaults_extra_file, value_of(word, "--defaults-extra-file", server->arena));

@@ -100,7 +100,7 @@ static bool collect(void *context, const struct my_file_line *seen)
 static bool judge_config(const struct collector *collector, struct err *err)
 {
     const char *config = collector->server->facts.config_path;
-    if (!collector->has_config) {
+    if (!collector->has_config && my_state_of(collector->server)->has_words) {
         err_set(err, ERR_CODE_overridden, "the server does not read %s", config);
         return err_hint(err, "name the file that it reads: target = { config = \"/path\"; }");
     }

@@ -115,7 +115,9 @@ static bool judge(const struct server *server, const struct collector *collector
         const struct knob *knob = collector->settings[i].knob;
         const struct written *written = &collector->written[i];
         bool is_young = false;
-        if (written->path == NULL && is_from_files(&readings[i])) {
+        /* Which files there are is known of a process that can be looked at. */
+        if (written->path == NULL && is_from_files(&readings[i]) &&
+            my_state_of(server)->has_words) {
             return fail_gone(knob, &readings[i], collector->arena, err);
         }
         if (written->path == NULL || !differs(knob, &readings[i], written, collector->arena)) {

@@ -64,11 +64,24 @@ static bool take_directory(struct server *server, struct session *session, int64
     return server->facts.data_directory != NULL || err_memory(err);
 }
 
-static bool examine(struct server *server, int64_t deadline, struct err *err)
+/* By sight, or by what the server says of itself. */
+static bool find_process(struct server *server, struct session *session, int64_t deadline,
+                         struct my_process *out, struct err *err)
+{
+    if (!my_process_find(server, deadline, out, err)) {
+        return false;
+    }
+    return out->pid != 0 ||
+           (my_process_ask(server, session, deadline, err) &&
+            (my_state_of(server)->pid_hint == 0 || my_process_find(server, deadline, out, err)));
+}
+
+static bool examine(struct server *server, struct session *session, int64_t deadline,
+                    struct err *err)
 {
     struct my_process process = {0};
     my_state_of(server)->is_probed = true;
-    return my_process_find(server, deadline, &process, err) &&
+    return find_process(server, session, deadline, &process, err) &&
            (process.pid == 0 || my_process_examine(server, &process, deadline, err));
 }
 
@@ -198,7 +211,7 @@ bool my_identify(struct server *server, struct session *session, int64_t deadlin
     struct err ignored;
     err_clear(&ignored);
     server->facts.identity = state->identity;
-    if (my_process_find(server, deadline, &process, &ignored) && process.pid != 0) {
+    if (find_process(server, session, deadline, &process, &ignored) && process.pid != 0) {
         snprintf(state->identity, sizeof state->identity, "%ld@%llu", process.pid,
                  process.start_ticks);
         return true;
@@ -227,9 +240,10 @@ bool my_probe(struct server *server, const struct knob *const *knobs, size_t kno
     CLEANUP(my_control_close) struct session *session = NULL;
     return open_session(server, deadline, &session, err) &&
            take_version(server, session, deadline, err) &&
-           take_directory(server, session, deadline, err) && examine(server, deadline, err) &&
-           take_config(server, deadline, err) && take_log(server, session, deadline, err) &&
-           describe_start(server, err) && my_identify(server, session, deadline, err) &&
+           take_directory(server, session, deadline, err) &&
+           examine(server, session, deadline, err) && take_config(server, deadline, err) &&
+           take_log(server, session, deadline, err) && describe_start(server, err) &&
+           my_identify(server, session, deadline, err) &&
            my_settings_read(server, session, knobs, knob_count, deadline, arena, out_knobs, out,
                             err);
 }

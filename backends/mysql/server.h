@@ -27,11 +27,13 @@ struct my_state {
     bool is_mariadb;
     struct option_groups groups;
     const char *unit;      /* the systemd unit whose main process it is; NULL: none */
+    long pid_hint;         /* of the process that answered last; 0: not known */
     const char *start_log; /* where its standard error goes; NULL: not known */
     /* Of the server's command line and environment; NULL: not given or not to be seen. */
     const char *defaults_file;
     const char *defaults_extra_file;
     bool has_no_defaults;
+    bool has_words; /* its command line was read */
     const char *home;
     const char *mysql_home;
 
@@ -120,6 +122,9 @@ const char *my_data_directory(const struct server *server);
  * that this user may look at. */
 bool my_process_find(const struct server *server, int64_t deadline, struct my_process *out,
                      struct err *err) MUST_USE;
+/* For a process that this user may not look at: which one answers, into state->pid_hint. */
+bool my_process_ask(struct server *server, struct session *session, int64_t deadline,
+                    struct err *err) MUST_USE;
 bool my_process_lives(const struct server *server, const struct my_process *process,
                       int64_t deadline, bool *out, struct err *err) MUST_USE;
 /* Its command line, environment, standard error and unit, into the state. */

@@ -76,6 +76,16 @@ run_status 'a shortened name is refused' 2 "$DBSWEEP" run "$TMP/open.cfg"
 like 'with its line' "$ERRORS" '*my.cnf:*max_connec*whole name*'
 sed -i '/^max_connec /d' "$config"
 
+# ---- a user who may not look at the server's process ----
+if [ "$(id -u)" -eq 0 ]; then
+    chmod 755 "$TMP"
+    my_sweep "$TMP/nobody.cfg" "$knobs"
+    run_ok 'an ordinary user can check' runuser -u nobody -- "$DBSWEEP" check "$TMP/nobody.cfg"
+    like 'and finds the file' "$OUTPUT" "*changes to $config*"
+else
+    skip 'an ordinary user can check' 'only root can become one'
+fi
+
 # ---- foreign data ----
 own_mysql 'drop table if exists sbtest1'
 own_mysql "create table sbtest1 (id int, mine text) comment 'precious'"
