@@ -51,7 +51,7 @@ static size_t find_comment(struct bytes text, size_t from)
     for (size_t at = from; at < text.size; at++) {
         char byte = text.data[at];
         if ((byte == '\'' || byte == '"') && !is_escaped) {
-            quote = quote == '\0' ? byte : quote == byte ? '\0' : quote;
+            quote = (char)(quote == '\0' ? byte : quote == byte ? '\0' : quote);
         }
         if (quote == '\0' && byte == '#') {
             return at;
@@ -170,8 +170,9 @@ bool option_file_parse(struct bytes bytes, const char *path, struct arena *arena
     for (size_t start = 0; start < bytes.size;) {
         const char *newline = memchr(bytes.data + start, '\n', bytes.size - start);
         size_t stop = newline != NULL ? (size_t)(newline - bytes.data) : bytes.size;
+        number++;
         struct option_line line = {
-            .number = ++number, .start = start, .end = newline != NULL ? stop + 1 : stop};
+            .number = number, .start = start, .end = newline != NULL ? stop + 1 : stop};
         struct bytes text = piece(bytes, start, stop);
         bool is_line = false;
         line.group = group;
@@ -281,7 +282,7 @@ static bool plain_name(struct bytes name, char out[NAME_BYTES])
         return false;
     }
     for (size_t i = 0; i < name.size; i++) {
-        out[i] = name.data[i] == '-' ? '_' : lower(name.data[i]);
+        out[i] = (char)(name.data[i] == '-' ? '_' : lower(name.data[i]));
     }
     out[name.size] = '\0';
     return true;

@@ -136,7 +136,7 @@ static char quote_of(const struct rendering *rendering, const struct option_line
     }
     char first = data[line->value_start];
     bool is_quoted = (first == '\'' || first == '"') && data[line->value_end - 1] == first;
-    return is_quoted ? first : '\0';
+    return (char)(is_quoted ? first : '\0');
 }
 
 static bool replace(struct rendering *rendering, const struct option_line *line,
@@ -146,7 +146,7 @@ static bool replace(struct rendering *rendering, const struct option_line *line,
     bool is_same = option_match(line->name, variable) == OPTION_SAME;
     char quote = quote_of(rendering, line);
     if (quote != '\0' || !option_is_plain(text)) {
-        text = option_quote(text, quote != '\0' ? quote : '"', rendering->arena);
+        text = option_quote(text, (char)(quote != '\0' ? quote : '"'), rendering->arena);
     }
     if (text == NULL) {
         return err_memory(err);

@@ -185,19 +185,20 @@ static bool identify_by_time(struct server *server, struct session *session, int
     CLEANUP(arena_close) struct arena scratch;
     struct my_state *state = my_state_of(server);
     const char *text = NULL;
-    long long started_s = 0;
-    long long connection_id = 0;
+    char *rest = NULL;
     arena_open(&scratch, TEXT_BYTES);
     if (!my_started(server, session, deadline, &scratch, &text, err)) {
         return false;
     }
-    if (text == NULL || sscanf(text, "%lld %lld", &started_s, &connection_id) != 2) {
+    int64_t started_s = text != NULL ? strtoll(text, &rest, 10) : 0;
+    if (started_s <= 0 || *rest != ' ') {
         return err_set(err, ERR_CODE_probe, "the server does not tell when it started");
     }
+    int64_t connection_id = strtoll(rest, NULL, 10);
     if (!is_same_start(state, started_s, connection_id)) {
         state->started_s = started_s;
         state->start_count++;
-        snprintf(state->identity, sizeof state->identity, "0@%lld.%u", started_s,
+        snprintf(state->identity, sizeof state->identity, "0@%lld.%u", (long long)started_s,
                  state->start_count);
     }
     state->connection_id = connection_id;

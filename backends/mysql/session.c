@@ -373,7 +373,7 @@ static void take_params(struct slot *slot, const struct param *params)
         slot->values[i] = *param;
         if (param->type == PARAM_TEXT) {
             void *address = (void *)(uintptr_t)param->text.data;
-            slot->nulls[i] = param->text.data == NULL;
+            slot->nulls[i] = (my_bool)(param->text.data == NULL);
             slot->lengths[i] = (unsigned long)param->text.size;
             slot->is_bound = slot->is_bound && slot->binds[i].buffer == address;
             slot->binds[i].buffer = address;

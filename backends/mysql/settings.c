@@ -145,7 +145,7 @@ static const char *choices_of(const char *list, struct arena *arena)
 {
     char *choices = arena_strdup(arena, list);
     for (char *at = choices; at != NULL && *at != '\0'; at++) {
-        *at = *at == ',' ? '|' : *at;
+        *at = (char)(*at == ',' ? '|' : *at);
     }
     return choices;
 }
