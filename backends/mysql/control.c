@@ -9,6 +9,7 @@
 #include "backends/mysql/connection.h"
 #include "backends/mysql/mysql.h"
 #include "backends/mysql/server.h"
+#include "sweeper/base/stop.h"
 #include "sweeper/base/text.h"
 
 enum { POLL_MS = 50, CONNECT_MS = 3000, WORDS_BYTES = 16384 };
@@ -48,7 +49,8 @@ static bool run_stop(struct server *server, int64_t deadline, struct arena *scra
     if (argv == NULL) {
         return shut_down(server, deadline, err);
     }
-    const struct host_command command = {.argv = argv, .deadline = deadline, .daemon = true};
+    const struct host_command command = {
+        .argv = argv, .deadline = deadline, .daemon = true, .until_stop = true};
     return host_run(server->host, &command, scratch, out, err);
 }
 
@@ -87,6 +89,9 @@ static bool wait_until_gone(const struct server *server, const struct my_process
         }
         if (gone) {
             return true;
+        }
+        if (stop_asked() != 0) {
+            return err_set(err, ERR_CODE_stopped, "a stop was asked while the server ended");
         }
         if (clock_passed(deadline)) {
             err_set(err, ERR_CODE_stop_failed, "the server (process %ld) still runs", process->pid);
@@ -139,7 +144,8 @@ bool my_stop(struct server *server, int64_t deadline, struct err *err)
     if (is_restart_only(server)) {
         return true; /* start restarts; the configuration is in place by then */
     }
-    if (!my_process_find(server, deadline, &process, err) ||
+    if (!my_snapshot_mend(server, deadline, err) ||
+        !my_process_find(server, deadline, &process, err) ||
         !learn(server, &process, deadline, err)) {
         return false;
     }
@@ -162,7 +168,7 @@ static bool start_unit(const struct server *server, int64_t deadline, struct are
     const char *const reset[] = {"systemctl", "reset-failed", unit, NULL};
     const char *const start[] = {"systemctl", "start", unit, NULL};
     const struct host_command first = {.argv = reset, .deadline = deadline};
-    const struct host_command second = {.argv = start, .deadline = deadline};
+    const struct host_command second = {.argv = start, .deadline = deadline, .until_stop = true};
     return host_run(server->host, &first, scratch, out, err) &&
            host_run(server->host, &second, scratch, out, err);
 }
@@ -172,8 +178,12 @@ static bool run_start(struct server *server, int64_t deadline, struct arena *scr
 {
     const struct my_state *state = my_state_of(server);
     const char *const *argv = is_restart_only(server) ? server->spec->restart : server->spec->start;
+    if (!my_snapshot_mend(server, deadline, err)) {
+        return false;
+    }
     if (argv != NULL) {
-        const struct host_command command = {.argv = argv, .deadline = deadline, .daemon = true};
+        const struct host_command command = {
+            .argv = argv, .deadline = deadline, .daemon = true, .until_stop = true};
         return host_run(server->host, &command, scratch, out, err);
     }
     if (!state->is_probed && state->unit == NULL && !my_unit_guess(server, deadline, err)) {

@@ -64,6 +64,36 @@ static bool take_directory(struct server *server, struct session *session, int64
     return server->facts.data_directory != NULL || err_memory(err);
 }
 
+/* Folders of data that may lie anywhere. A server that does not have one of them has none there. */
+static bool take_outside(struct server *server, struct session *session, int64_t deadline,
+                         struct err *err)
+{
+    static const char *const names[] = {"innodb_data_home_dir", "innodb_log_group_home_dir",
+                                        "innodb_undo_directory", "aria_log_dir_path",
+                                        "log_bin_basename"};
+    const char *data = server->facts.data_directory;
+    my_state_of(server)->data_outside = NULL;
+    for (size_t i = 0; i < COUNT_OF(names) && data != NULL; i++) {
+        char sql[64];
+        const char *path = NULL;
+        snprintf(sql, sizeof sql, "select @@global.%s", names[i]);
+        if (!ask(server, session, sql, deadline, &path, err)) {
+            if (session->driver->classify(session, err) != SESSION_WRONG) {
+                return false;
+            }
+            err_clear(err);
+        }
+        size_t size = strlen(data);
+        bool is_inside =
+            path == NULL || path[0] != '/' ||
+            (text_starts_with(path, data) && (path[size] == '/' || path[size] == '\0'));
+        if (!is_inside) {
+            my_state_of(server)->data_outside = path;
+        }
+    }
+    return true;
+}
+
 /* By sight, or by what the server says of itself. */
 static bool find_process(struct server *server, struct session *session, int64_t deadline,
                          struct my_process *out, struct err *err)
@@ -242,7 +272,8 @@ bool my_probe(struct server *server, const struct knob *const *knobs, size_t kno
     return open_session(server, deadline, &session, err) &&
            take_version(server, session, deadline, err) &&
            take_directory(server, session, deadline, err) &&
-           examine(server, session, deadline, err) && take_config(server, deadline, err) &&
+           examine(server, session, deadline, err) &&
+           take_outside(server, session, deadline, err) && take_config(server, deadline, err) &&
            take_log(server, session, deadline, err) && describe_start(server, err) &&
            my_identify(server, session, deadline, err) &&
            my_settings_read(server, session, knobs, knob_count, deadline, arena, out_knobs, out,

@@ -26,9 +26,10 @@ struct my_state {
     bool is_probed;
     bool is_mariadb;
     struct option_groups groups;
-    const char *unit;      /* the systemd unit whose main process it is; NULL: none */
-    long pid_hint;         /* of the process that answered last; 0: not known */
-    const char *start_log; /* where its standard error goes; NULL: not known */
+    const char *unit;         /* the systemd unit whose main process it is; NULL: none */
+    long pid_hint;            /* of the process that answered last; 0: not known */
+    const char *data_outside; /* a folder of its data outside of the data directory; NULL: none */
+    const char *start_log;    /* where its standard error goes; NULL: not known */
     /* Of the server's command line and environment; NULL: not given or not to be seen. */
     const char *defaults_file;
     const char *defaults_extra_file;
@@ -141,6 +142,12 @@ bool my_stop(struct server *server, int64_t deadline, struct err *err);
 bool my_start(struct server *server, int64_t deadline, struct err *err);
 bool my_ready(struct server *server, int64_t deadline, bool *out_ready, const char **out_why,
               struct err *err);
+
+/* ---- snapshot.c ---- */
+bool my_snapshot(struct server *server, int64_t deadline, struct err *err);
+bool my_rollback(struct server *server, int64_t deadline, struct err *err);
+bool my_snapshot_mend(struct server *server, int64_t deadline, struct err *err);
+bool my_snapshot_drop(struct server *server, int64_t deadline, struct err *err);
 
 /* ---- log.c ---- */
 bool my_log_mark(struct server *server, int64_t deadline, struct err *err);

@@ -290,7 +290,7 @@ static bool my_commit(struct session *session, struct err *err)
     return my_send_text(session, "commit", err);
 }
 
-static bool my_rollback(struct session *session, struct err *err)
+static bool my_session_rollback(struct session *session, struct err *err)
 {
     return my_send_text(session, "rollback", err);
 }
@@ -491,7 +491,7 @@ const struct session_driver mysql_session = {
     .send_text = my_send_text,
     .begin = my_begin,
     .commit = my_commit,
-    .rollback = my_rollback,
+    .rollback = my_session_rollback,
     .pump = my_pump,
     .rows = my_rows,
     .affected = my_affected,

@@ -217,6 +217,7 @@ static bool check_settable(const struct server *server, const struct knob *knob,
         return true;
     }
     err_set(err, ERR_CODE_unsupported, "%s cannot be set in an option file", knob->name);
+    err_origin(err, "%s", knob->name);
     return err_hint(err, "take it out of the sweep file");
 }
 
