@@ -267,13 +267,35 @@ static void test_sqlite(void **state)
     assert_int_equal(knob_of("sqlite", "journal_mode")->apply, KNOB_SESSION);
 }
 
+static void test_mysql(void **state)
+{
+    (void)state;
+    expect("mysql", "innodb_buffer_pool_size", "8G", "8589934592");
+    expect("mysql", "innodb_lock_wait_timeout", "50", "50000000");
+    expect("mysql", "long_query_time", "0.25", "250000");
+    expect("mysql", "innodb_old_blocks_time", "1000", "1000000");
+    /* Out of the server's range, which it clamps to. */
+    expect("mysql", "max_connections", "5", "5");
+    expect("mysql", "max_connections", "999999", "999999");
+    expect("mysql", "innodb_flush_method", "o_direct", "O_DIRECT");
+    assert_int_equal(knob_of("mysql", "innodb_buffer_pool_size")->memory, KNOB_MEMORY_ONCE);
+    assert_int_equal(knob_of("mysql", "innodb_log_buffer_size")->memory, KNOB_MEMORY_ONCE);
+    assert_true(knob_of("mysql", "innodb_page_size")->danger[0] != '\0');
+    static const char *const commits[] = {"1", "2", "0"};
+    const struct knob *commit = knob_of("mysql", "innodb_flush_log_at_trx_commit");
+    for (int i = 0; i < 3; i++) {
+        struct value value = parsed(commit, commits[i]);
+        assert_int_equal(value_durability(commit, &value), i);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),    cmocka_unit_test(test_names_are_unique),
         cmocka_unit_test(test_systems), cmocka_unit_test(test_look_up),
         cmocka_unit_test(test_lists),   cmocka_unit_test(test_postgresql),
-        cmocka_unit_test(test_sqlite),
+        cmocka_unit_test(test_sqlite),  cmocka_unit_test(test_mysql),
     };
     return cmocka_run_group_tests(tests, open_arena, close_arena);
 }
