@@ -78,7 +78,7 @@ sed -i '/^max_connec /d' "$config"
 
 # ---- a user who may not look at the server's process ----
 if [ "$(id -u)" -eq 0 ]; then
-    chmod 755 "$TMP"
+    chmod 1777 "$TMP" # where its store would be
     my_sweep "$TMP/nobody.cfg" "$knobs"
     run_ok 'an ordinary user can check' runuser -u nobody -- "$DBSWEEP" check "$TMP/nobody.cfg"
     like 'and finds the file' "$OUTPUT" "*changes to $config*"
