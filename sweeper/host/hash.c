@@ -1,5 +1,5 @@
 /*
- * SHA-256 through libcrypto: the only includer of its headers.
+ * SHA-256 and base64 through libcrypto: the only includer of its headers.
  */
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -21,6 +21,16 @@ void host_sha256(struct bytes content, char out_hex[65])
         out_hex[2 * i + 1] = digits[digest[i] & 15];
     }
     out_hex[64] = '\0';
+}
+
+const char *host_base64(struct bytes content, struct arena *arena)
+{
+    char *text = arena_alloc(arena, (content.size + 2) / 3 * 4 + 1);
+    if (text != NULL && content.size > 0) {
+        (void)EVP_EncodeBlock((unsigned char *)text, (const unsigned char *)content.data,
+                              (int)content.size);
+    }
+    return text;
 }
 
 const char *host_library_version(void)

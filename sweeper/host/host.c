@@ -9,6 +9,7 @@
 
 #include "sweeper/base/text.h"
 #include "sweeper/host/local.h"
+#include "sweeper/host/remote.h"
 
 /* Of the command and of its error text, as far as they fit an error record's text. */
 #define SHOWN_COMMAND_BYTES 160
@@ -16,6 +17,8 @@
 
 const struct host_driver *const host_drivers[] = {
     &host_local,
+    &host_ssh,
+    &host_openssh,
 };
 const size_t host_driver_count = COUNT_OF(host_drivers);
 

@@ -95,7 +95,8 @@ struct host_driver {
      * process is gone in any case, also where this fails. */
     bool (*finish)(struct host_process *process, int64_t deadline, struct arena *arena,
                    struct host_result *out, struct err *err);
-    /* A descriptor that becomes readable when `read` has something, or -1. */
+    /* A descriptor that becomes readable when `read` has something, and now and then for nothing;
+     * -1: there is none. */
     int (*descriptor)(struct host_process *process);
     bool (*run)(struct host *host, const struct host_command *command, struct arena *arena,
                 struct host_result *out, struct err *err);
@@ -157,6 +158,9 @@ const char *host_library_version(void);
 
 /* SHA-256 of bytes as lower-case hexadecimal. */
 void host_sha256(struct bytes content, char out_hex[65]);
+
+/* Bytes (at most 1 GiB) in base64 with its padding; NULL where memory ended. */
+const char *host_base64(struct bytes content, struct arena *arena) MUST_USE;
 
 /* argv as one POSIX shell word list, each word quoted where it must be; any byte but NUL. NULL
  * where memory ends. (sweeper/host/quote.c; fuzzed against a real shell.) */

@@ -5,6 +5,7 @@
  * A driver other than "local" is reached by what the environment says, and skipped, in one line
  * with the reason, where it says nothing:
  *   DBSWEEP_TEST_SSH              user@name:port of a machine that the tests may write to
+ *   DBSWEEP_TEST_SSH_USER         the same for a user who may use sudo without a password
  *   DBSWEEP_TEST_SSH_IDENTITY     key file
  *   DBSWEEP_TEST_SSH_KNOWN_HOSTS  file with that machine's key
  */
@@ -23,7 +24,7 @@
 #include "sweeper/host/host.h"
 #include "sweeper/host/shell_file.h"
 
-#define SUBJECT_LIMIT 8
+#define SUBJECT_LIMIT 10
 #define TEST_LIMIT 64
 #define MIB ((size_t)1024 * 1024)
 /* Far above what a loaded machine needs, far below what the tests' sleepers sleep. */
@@ -193,6 +194,20 @@ static inline struct subject *subject_add(const char *name)
     return subject;
 }
 
+/* The same machine as an ordinary user whose commands go through sudo. */
+static inline void subject_with_sudo(const struct subject *plain)
+{
+    static char names[SUBJECT_LIMIT][64];
+    char *name = names[subject_count];
+    snprintf(name, sizeof names[0], "%s with sudo", plain->name);
+    struct subject *subject = subject_add(name);
+    subject->spec = plain->spec;
+    subject->spec.ssh = getenv("DBSWEEP_TEST_SSH_USER");
+    subject->spec.sudo = true;
+    if (subject->spec.ssh == NULL)
+        subject->absent = "DBSWEEP_TEST_SSH_USER names no user who may use sudo";
+}
+
 static inline void subjects_of_drivers(void)
 {
     for (size_t i = 0; i < host_driver_count; i++) {
@@ -207,6 +222,7 @@ static inline void subjects_of_drivers(void)
         };
         if (subject->spec.ssh == NULL)
             subject->absent = "DBSWEEP_TEST_SSH names no machine";
+        subject_with_sudo(subject);
     }
 }
 

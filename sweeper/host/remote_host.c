@@ -1,0 +1,217 @@
+/*
+ * What a host over SSH is called, whether commands run on it, and what it is.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweeper/base/text.h"
+#include "sweeper/host/local.h"
+#include "sweeper/host/remote.h"
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+static bool address_error(const char *text, const char *why, struct err *err)
+{
+    err_set(err, ERR_CODE_usage, "'%s' is no SSH address: %s", text, why);
+    return err_hint(err, "write user@name, user@name:port or user@[address]:port");
+}
+
+static bool port_parse(const char *text, int *out)
+{
+    char *end = NULL;
+    if (text[0] < '1' || text[0] > '9') {
+        return false;
+    }
+    long port = strtol(text, &end, 10);
+    *out = (int)port;
+    return *end == '\0' && port <= 65535;
+}
+
+/* A name goes into argument lists and known_hosts: nothing in it may have a meaning there. */
+static bool is_name(const char *text, const char *more)
+{
+    for (const char *at = text; *at != '\0'; at++) {
+        bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
+                        (*at >= '0' && *at <= '9') || strchr(more, *at) != NULL;
+        if (!is_plain) {
+            return false;
+        }
+    }
+    return text[0] != '\0' && text[0] != '-';
+}
+
+bool remote_address_parse(const char *text, struct arena *arena, struct remote_address *out,
+                          struct err *err)
+{
+    char *copy = arena_strdup(arena, text);
+    if (copy == NULL) {
+        return err_memory(err);
+    }
+    *out = (struct remote_address){.name = copy};
+    char *at = strrchr(copy, '@');
+    if (at != NULL) {
+        *at = '\0';
+        out->user = copy;
+        out->name = copy = at + 1;
+    }
+    char *port = strrchr(copy, ':');
+    bool is_bracketed = copy[0] == '[';
+    if (is_bracketed) {
+        char *bracket = strchr(copy, ']');
+        if (bracket == NULL || (bracket[1] != '\0' && bracket[1] != ':')) {
+            return address_error(text, "its brackets are wrong", err);
+        }
+        *bracket = '\0';
+        out->name = copy + 1;
+        port = bracket[1] == ':' ? bracket + 1 : NULL;
+    } else if (port != NULL && strchr(copy, ':') != port) {
+        port = NULL; /* an IPv6 address without brackets */
+        is_bracketed = true;
+    }
+    if (port != NULL) {
+        *port = '\0';
+        if (!port_parse(port + 1, &out->port)) {
+            return address_error(text, "the port is a number from 1 to 65535", err);
+        }
+    }
+    if (!is_name(out->name, is_bracketed ? ".-_:%" : ".-_")) {
+        return address_error(text, "the host's name is missing or has odd characters", err);
+    }
+    return out->user == NULL || is_name(out->user, ".-_$\\@+") ||
+           address_error(text, "the user's name is missing or has odd characters", err);
+}
+
+const char *remote_path(const char *path, struct arena *arena)
+{
+    const char *home = getenv("HOME");
+    if (path[0] != '~' || path[1] != '/' || home == NULL) {
+        return arena_strdup(arena, path);
+    }
+    return arena_printf(arena, "%s%s", home, path + 1);
+}
+
+/* --- whether it works ------------------------------------------------------------------------- */
+
+static bool check_sudo(struct remote_host *remote, int64_t deadline, struct arena *arena,
+                       struct err *err)
+{
+    struct host_result result;
+    const char *const argv[] = {"true", NULL};
+    const struct host_command command = {.argv = argv, .deadline = deadline};
+    char words[300];
+    if (!remote_run(&remote->host, &command, arena, &result, err)) {
+        return false;
+    }
+    if (result.exit_status == 0 && !result.timed_out) {
+        return true;
+    }
+    host_last_words(result.error_text, result.error_size, words, sizeof words);
+    err_set(err, ERR_CODE_unsupported, "sudo -n does not work there: %s",
+            words[0] != '\0' ? words : "no reason given");
+    err_origin(err, "%s", remote->host.label);
+    return err_hint(err, "let that user run commands through sudo without a password"
+                         " (NOPASSWD in a file of /etc/sudoers.d), or connect as one who need not");
+}
+
+bool remote_check(struct remote_host *remote, int64_t deadline, struct err *err)
+{
+    struct host_result result;
+    struct arena arena CLEANUP(arena_close) = {.block = NULL};
+    const char *const argv[] = {"id", "-u", NULL};
+    const struct host_command command = {.argv = argv, .deadline = deadline, .as_is = true};
+    arena_open(&arena, (size_t)16 * 1024 * 1024);
+    if (!host_run_ok(&remote->host, &command, &arena, &result, err)) {
+        return err_reclass(err, ERR_TARGET);
+    }
+    if (strcmp(result.output, "0\n") == 0) {
+        remote->sudo = false; /* root needs none, and may not even have it */
+    }
+    return !remote->sudo || check_sudo(remote, deadline, &arena, err);
+}
+
+/* --- what it is ------------------------------------------------------------------------------- */
+
+/* One "key value" a line, then the mounts. $1: a path, of which the nearest parent that exists is
+ * resolved. A fact that is not there stays empty. */
+static const char facts_script[] =
+    "p=$1; while [ -n \"$p\" ] && [ ! -e \"$p\" ]; do case $p in */*) p=${p%/*};; *) p=.;; esac; "
+    "done\n"
+    "one() { printf '%s ' \"$1\"; shift; { \"$@\" 2>/dev/null || echo; } | head -n 1; }\n"
+    "one memory_kib sed -n 's/^MemTotal: *\\([0-9]*\\) .*/\\1/p' /proc/meminfo\n"
+    "one limit cat /sys/fs/cgroup/memory.max\n"
+    "one limit_1 cat /sys/fs/cgroup/memory/memory.limit_in_bytes\n"
+    "one cpus getconf _NPROCESSORS_ONLN\n"
+    "one name uname -n\n"
+    "one kernel uname -s -r -m\n"
+    "one model sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo\n"
+    "one virtualisation systemd-detect-virt\n"
+    "one governor cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor\n"
+    "one boot cat /proc/sys/kernel/random/boot_id\n"
+    "one path readlink -f -- \"${p:-/}\"\n"
+    "echo; cat /proc/self/mountinfo\n";
+
+/* The value of a key, "" where it is missing. */
+static const char *fact(const char *text, const char *key, struct arena *arena)
+{
+    size_t size = strlen(key);
+    for (const char *line = text; *line != '\0' && *line != '\n';) {
+        size_t length = strcspn(line, "\n");
+        if (length > size && strncmp(line, key, size) == 0 && line[size] == ' ') {
+            const char *value = arena_strndup(arena, line + size + 1, length - size - 1);
+            return value != NULL ? value : "";
+        }
+        line += length + (line[length] == '\n');
+    }
+    return "";
+}
+
+static int64_t number_fact(const char *text, const char *key, struct arena *arena)
+{
+    long long number = strtoll(fact(text, key, arena), NULL, 10);
+    return number > 0 ? (int64_t)number : 0;
+}
+
+static int64_t memory_fact(const char *text, struct arena *arena)
+{
+    static const char *const limits[] = {"limit", "limit_1"};
+    int64_t kib = number_fact(text, "memory_kib", arena);
+    int64_t memory = kib < INT64_MAX / 1024 ? kib * 1024 : 0;
+    for (size_t i = 0; i < COUNT_OF(limits); i++) {
+        int64_t limit = number_fact(text, limits[i], arena);
+        if (limit > 0 && (memory == 0 || limit < memory)) {
+            memory = limit;
+        }
+    }
+    return memory;
+}
+
+bool remote_facts(struct host *host, const char *path, int64_t deadline, struct arena *arena,
+                  struct host_facts *out, struct err *err)
+{
+    struct host_result result;
+    const char *const argv[] = {"/bin/sh", "-c", facts_script, "dbsweep", path != NULL ? path : "",
+                                NULL};
+    const struct host_command command = {
+        .argv = argv, .deadline = deadline, .output_limit_bytes = (size_t)4 * 1024 * 1024};
+    if (!host_run_ok(host, &command, arena, &result, err)) {
+        return err_reclass(err, ERR_TARGET);
+    }
+    const char *text = result.output;
+    *out = (struct host_facts){.memory_bytes = memory_fact(text, arena),
+                               .cpu_count = number_fact(text, "cpus", arena),
+                               .name = fact(text, "name", arena),
+                               .kernel = fact(text, "kernel", arena),
+                               .cpu_model = fact(text, "model", arena),
+                               .virtualisation = fact(text, "virtualisation", arena),
+                               .governor = fact(text, "governor", arena),
+                               .boot_id = fact(text, "boot", arena),
+                               .filesystem = "",
+                               .device = ""};
+    const char *mounts = strstr(text, "\n\n");
+    return path == NULL || mounts == NULL ||
+           local_mount_of(mounts + 2, fact(text, "path", arena), arena, &out->filesystem,
+                          &out->device) ||
+           err_memory(err);
+}
