@@ -26,7 +26,7 @@ place_of() {
     case $1 in
     libpq-fe.h) echo '^backends/postgresql/' ;;
     mysql.h | mysql/*) echo '^backends/mysql/' ;;
-    libssh2*.h) echo '^sweeper/host/ssh\.[ch]$' ;;
+    libssh2*.h) echo '^sweeper/host/ssh(_connect)?\.[ch]$' ;;
     libconfig.h) echo '^sweeper/sweepfile[a-z_]*\.[ch]$' ;;
     sqlite3.h) echo '^(store|backends/sqlite)/' ;;
     sql.h | sqlext.h) echo '^backends/odbc/' ;;
