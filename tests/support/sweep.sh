@@ -12,6 +12,25 @@ own_postgresql() {
     at_end "\"$TOP/tests/support/postgresql.sh\" stop $DBSWEEP_TEST_PG_DIR 2>/dev/null"
 }
 
+# An sshd of the test's own, ended with the test. Sets DBSWEEP_TEST_SSH*.
+own_sshd() {
+    local said
+    said=$("$TOP/tests/support/sshd.sh" start) || {
+        not_ok 'an sshd of its own'
+        plan
+    }
+    eval "$said"
+    at_end "\"$TOP/tests/support/sshd.sh\" stop $DBSWEEP_TEST_SSH_DIR 2>/dev/null"
+}
+
+# ssh_host TRANSPORT ADDRESS [MORE]: the host of a target, for pg_sweep, in SSH_HOST.
+ssh_host() {
+    # shellcheck disable=SC2034 # for pg_sweep
+    SSH_HOST="host = { ssh = \"$2\"; identity = \"$DBSWEEP_TEST_SSH_IDENTITY\";
+    known_hosts = \"$DBSWEEP_TEST_SSH_KNOWN_HOSTS\"; transport = \"$1\"; ${3:-} };
+  config = \"$DBSWEEP_TEST_PG_CONFIG\";"
+}
+
 # own_psql SQL: one value from the test's server
 own_psql() {
     "$DBSWEEP_TEST_PG_BIN/psql" -X -A -t -d "$DBSWEEP_TEST_PG_CONNECT" -c "$1"
@@ -28,11 +47,12 @@ pg_sweep() {
 name = "$name";
 target = {
   backend = "postgresql";
-  connect = "$DBSWEEP_TEST_PG_CONNECT";
+  connect = "${PG_CONNECT:-$DBSWEEP_TEST_PG_CONNECT}";
   stop = $DBSWEEP_TEST_PG_STOP_LIST;
   start = $DBSWEEP_TEST_PG_START_LIST;
   log = "$DBSWEEP_TEST_PG_LOG";
   ready_timeout = "30s";
+  ${SSH_HOST:-}
 };
 axes = { knobs = { $knobs }; };
 workload = {
