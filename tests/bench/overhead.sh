@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What dbsweep itself costs a trial: the trial's wall time less warm-up, measure window and the
 # server's own stop and start (stages stop, start and ready), in milliseconds. On SQLite and on a
-# PostgreSQL of its own, read-only work, 20 trials each.
+# PostgreSQL of its own, there also over SSH; read-only work, about 20 trials each.
 . "$(dirname "$0")/../support/tap.sh" >/dev/null
 . "$TOP/tests/support/sweep.sh"
 DBSWEEP=${DBSWEEP_BENCH:-$TOP/build/dbsweep}
@@ -40,3 +40,18 @@ pg_sweep "$TMP/pg.cfg" 'shared_buffers = [ "32MB", "64MB" ]; work_mem = [ "1MB",
   random_page_cost = [ 1.1, 2.0, 4.0 ];'
 "$DBSWEEP" run "$TMP/pg.cfg" >"$TMP/out" 2>&1 || { cat "$TMP/out"; exit 1; }
 report PostgreSQL "$TMP/pg.db" 200 500
+
+# The same over SSH on loopback, as an ordinary user with sudo where root can make one.
+own_sshd
+PG_CONNECT=$DBSWEEP_TEST_PG_TCP_CONNECT
+for transport in libssh2 openssh; do
+    if [ -n "${DBSWEEP_TEST_SSH_USER:-}" ]; then
+        ssh_host "$transport" "$DBSWEEP_TEST_SSH_USER" 'sudo = true;'
+    else
+        ssh_host "$transport" "$DBSWEEP_TEST_SSH"
+    fi
+    pg_sweep "$TMP/$transport.cfg" 'shared_buffers = [ "32MB", "64MB" ];
+      work_mem = [ "1MB", "2MB", "4MB" ]; random_page_cost = [ 1.1, 2.0, 4.0 ];'
+    "$DBSWEEP" run "$TMP/$transport.cfg" >"$TMP/out" 2>&1 || { cat "$TMP/out"; exit 1; }
+    report "PostgreSQL over SSH ($transport)" "$TMP/$transport.db" 200 500
+done
