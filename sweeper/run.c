@@ -14,6 +14,7 @@
 #include "sweeper/base/log.h"
 #include "sweeper/base/stop.h"
 #include "sweeper/load/workload.h"
+#include "sweeper/load_host.h"
 #include "sweeper/notify.h"
 #include "sweeper/run_history.h"
 #include "sweeper/trial.h"
@@ -295,7 +296,7 @@ static bool prepare_data(struct run *run, struct err *err)
                                        .application = "dbsweep"}};
     struct load_progress progress = {.context = run, .note = note_progress};
     console_stage(&run->console, "prepare", "loads the workload's data", 0);
-    if (!load_run(run->setup.load_host, NULL, &job,
+    if (!load_run(run->setup.load_host, run->setup.load_program, &job,
                   clock_deadline_ms(job.workload.prepare_timeout_ms), &progress, &run->arena, NULL,
                   err)) {
         return err_while(err, "preparing the workload's data");
@@ -303,15 +304,20 @@ static bool prepare_data(struct run *run, struct err *err)
     return true;
 }
 
+static bool open_load_host(struct run *run, struct err *err)
+{
+    run->setup.load_program = run->plan.sweep.load_program;
+    return load_host_open(&run->plan.sweep, &run->arena, &run->setup.load_host, err);
+}
+
 static bool begin_run(struct run *run, struct err *err)
 {
     struct plan *plan = &run->plan;
     return read_limits(run, err) && plan_read(plan, run->options->sweep_file, err) &&
            resolve_reset(run, err) && plan_recover(plan, err) && plan_probe(plan, false, err) &&
-           plan_compare(plan, run->options->fresh, err) &&
-           host_open(NULL, CLOCK_NEVER, &run->setup.load_host, err) && plan_open_store(plan, err) &&
-           target_lock(&plan->target, plan->sweep.store_path, err) && prepare_data(run, err) &&
-           plan_begin(plan, run->options->fresh, err);
+           plan_compare(plan, run->options->fresh, err) && open_load_host(run, err) &&
+           plan_open_store(plan, err) && target_lock(&plan->target, plan->sweep.store_path, err) &&
+           prepare_data(run, err) && plan_begin(plan, run->options->fresh, err);
 }
 
 /* The restore comes first and is never skipped; its failure outweighs what ended the run. */

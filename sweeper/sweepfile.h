@@ -44,6 +44,9 @@ struct sweep {
     const char *store_path;
     struct host_spec host;
     bool has_host;
+    struct host_spec load_host; /* where the workload is driven from */
+    bool has_load_host;
+    const char *load_program; /* dbsweep there; NULL: in its PATH */
     struct target_spec target;
     const struct backend *backend;
     struct workload_spec workload;

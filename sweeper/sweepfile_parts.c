@@ -212,6 +212,33 @@ static bool set_password(const struct reader *reader, const struct node *target)
                                                                          : "password_file"));
 }
 
+/* What stands there is of another machine: neither this folder nor this home has a meaning. */
+static bool check_remote(const struct reader *reader, const struct node *target)
+{
+    static const char *const paths[] = {"config", "data_directory", "log"};
+    const struct sweep *sweep = reader->sweep;
+    if (sweep->host.ssh == NULL) {
+        return true;
+    }
+    if (sweep->backend->embedded) {
+        reader_fail(reader, line_of(target, "host"),
+                    "%s works in this program, on files of this machine: it has no host",
+                    sweep->backend->title);
+        return err_hint(reader->err, "run dbsweep on that machine");
+    }
+    for (size_t i = 0; i < COUNT_OF(paths); i++) {
+        const struct node *path = node_find(target, paths[i]);
+        if (path != NULL && path->text[0] != '/') {
+            reader_fail(reader, path->line,
+                        "target.%s is on another machine: \"%.120s\" has no "
+                        "folder to start from",
+                        paths[i], path->text);
+            return err_hint(reader->err, "write the whole path, from / on");
+        }
+    }
+    return true;
+}
+
 static bool read_target(const struct reader *reader, const struct node *root)
 {
     const struct node *target = node_find(root, "target");
@@ -224,8 +251,8 @@ static bool read_target(const struct reader *reader, const struct node *root)
         return false;
     }
     reader->sweep->has_host = node_find(target, "host") != NULL;
-    return set_backend(reader, target) && check_commands(reader, target) &&
-           set_password(reader, target);
+    return set_backend(reader, target) && check_remote(reader, target) &&
+           check_commands(reader, target) && set_password(reader, target);
 }
 
 /* ---- workload ---- */
@@ -318,6 +345,34 @@ static bool read_metrics(const struct reader *reader, const struct node *list)
     return true;
 }
 
+static bool read_load_host(const struct reader *reader, const struct node *list)
+{
+    struct sweep *sweep = reader->sweep;
+    if (list == NULL) {
+        return true;
+    }
+    if (!node_is_list(reader, list)) {
+        return false;
+    }
+    if (list->child_count > 1) {
+        reader_fail(reader, list->children[1].line,
+                    "more than one load host is not available in this version");
+        return err_hint(reader->err, "README.md lists what is not done yet");
+    }
+    sweep->has_load_host = list->child_count == 1;
+    if (!sweep->has_load_host) {
+        return true;
+    }
+    if (!read_section(reader, "workload.load_hosts", &list->children[0])) {
+        return false;
+    }
+    if (sweep->load_host.ssh == NULL) {
+        reader_fail(reader, list->children[0].line, "a load host has an address");
+        return err_hint(reader->err, "load_hosts = ( { ssh = \"user@name\"; } );");
+    }
+    return true;
+}
+
 static bool check_expect(const struct reader *reader, const struct node *list)
 {
     for (size_t i = 0; list != NULL && i < list->child_count; i++) {
@@ -338,6 +393,7 @@ static bool read_workload(const struct reader *reader, const struct node *root)
         return err_hint(reader->err, "workload = { kind = \"oltp\"; };");
     }
     if (!read_section(reader, "workload", group) ||
+        !read_load_host(reader, node_find(group, "load_hosts")) ||
         !read_metrics(reader, node_find(group, "metrics")) ||
         !check_expect(reader, node_find(group, "expect"))) {
         return false;

@@ -153,7 +153,7 @@ static bool run_operation(struct trial *trial, enum load_operation operation)
     struct load_job job = trial->job;
     struct load_progress progress = {.context = trial, .note = show_note};
     job.operation = operation;
-    return load_run(trial->setup->load_host, NULL, &job,
+    return load_run(trial->setup->load_host, trial->setup->load_program, &job,
                     clock_deadline_ms(job.workload.prepare_timeout_ms), &progress, trial->arena,
                     NULL, &trial->err);
 }
@@ -258,7 +258,7 @@ bool trial_warm_up(struct trial *trial)
         return false;
     }
     int64_t limit_ms = load_drive_limit_ms(workload);
-    bool ok = load_worker_open(trial->setup->load_host, NULL, &trial->job,
+    bool ok = load_worker_open(trial->setup->load_host, trial->setup->load_program, &trial->job,
                                clock_deadline_ms(limit_ms), &trial->worker, &trial->err) &&
               load_worker_ready(trial->worker, clock_deadline_ms(SERVER_TIMEOUT_MS), &progress,
                                 &trial->err);

@@ -20,7 +20,8 @@ const char *stage_name(enum stage stage);
 struct trial_setup {
     struct plan *plan;
     struct console *console;
-    struct host *load_host; /* where the worker runs */
+    struct host *load_host;   /* where the worker runs */
+    const char *load_program; /* dbsweep there; NULL: this one, or the one in its PATH */
     const char *reset;      /* "none" "reload" "snapshot" "command": resolved */
 };
 

@@ -214,7 +214,10 @@ static bool spawn(struct load_worker *worker, const char *program, const struct 
 {
     struct text hello;
     struct text payload;
-    const char *const argv[] = {program != NULL ? program : own_program, "load", "--worker", NULL};
+    const char *const argv[] = {program != NULL          ? program
+                                : worker->host->is_local ? own_program
+                                                         : "dbsweep",
+                                "load", "--worker", NULL};
     struct host_command command = {.argv = argv, .deadline = CLOCK_NEVER, .as_is = true};
     text_open(&hello, &worker->arena);
     text_open(&payload, &worker->arena);
