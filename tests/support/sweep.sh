@@ -23,12 +23,11 @@ own_sshd() {
     at_end "\"$TOP/tests/support/sshd.sh\" stop $DBSWEEP_TEST_SSH_DIR 2>/dev/null"
 }
 
-# ssh_host TRANSPORT ADDRESS [MORE]: the host of a target, for pg_sweep, in SSH_HOST.
+# ssh_host TRANSPORT ADDRESS [MORE]: the host of a target, for pg_sweep and my_sweep, in SSH_HOST.
 ssh_host() {
-    # shellcheck disable=SC2034 # for pg_sweep
+    # shellcheck disable=SC2034 # for both
     SSH_HOST="host = { ssh = \"$2\"; identity = \"$DBSWEEP_TEST_SSH_IDENTITY\";
-    known_hosts = \"$DBSWEEP_TEST_SSH_KNOWN_HOSTS\"; transport = \"$1\"; ${3:-} };
-  config = \"$DBSWEEP_TEST_PG_CONFIG\";"
+    known_hosts = \"$DBSWEEP_TEST_SSH_KNOWN_HOSTS\"; transport = \"$1\"; ${3:-} };"
 }
 
 # own_psql SQL: one value from the test's server
@@ -52,6 +51,7 @@ target = {
   start = $DBSWEEP_TEST_PG_START_LIST;
   log = "$DBSWEEP_TEST_PG_LOG";
   ready_timeout = "30s";
+  config = "$DBSWEEP_TEST_PG_CONFIG";
   ${SSH_HOST:-}
 };
 axes = { knobs = { $knobs }; };
@@ -92,6 +92,7 @@ target = {
   stop = $DBSWEEP_TEST_MY_STOP_LIST;
   start = $DBSWEEP_TEST_MY_START_LIST;
   ready_timeout = "60s";
+  ${SSH_HOST:-}
   ${MY_TARGET:-}
 };
 axes = { knobs = { $knobs }; };
