@@ -8,7 +8,6 @@
 #include "sweeper/base/log.h"
 #include "sweeper/commands.h"
 #include "sweeper/load/workload.h"
-#include "sweeper/load_host.h"
 #include "sweeper/plan.h"
 
 enum { RESTART_GUESS_MS = 10000, SHOWN_PRUNED = 20 };
@@ -194,18 +193,6 @@ static bool describe(struct plan *plan, const struct cli *cli, struct text *out,
     return is_offline || add_diffs(plan, all, arena, out, err);
 }
 
-/* Opened and closed again: whether a run could drive from there. */
-static bool check_load_host(struct plan *plan, bool is_offline, struct err *err)
-{
-    struct host *host = NULL;
-    if (is_offline || !plan->sweep.has_load_host) {
-        return true;
-    }
-    bool ok = load_host_open(&plan->sweep, &plan->arena, &host, err);
-    host_close(host);
-    return ok;
-}
-
 int command_check(const struct cli *cli)
 {
     struct plan plan = {0};
@@ -215,7 +202,6 @@ int command_check(const struct cli *cli)
     text_open(&text, &plan.arena);
     bool ok = plan_read(&plan, cli->operands[0], &err) &&
               plan_probe(&plan, cli_has(cli, "--offline"), &err) &&
-              check_load_host(&plan, cli_has(cli, "--offline"), &err) &&
               describe(&plan, cli, &text, &err);
     bool is_touched = false;
     bool fits = ok && plan_foresee(&plan, cli_has(cli, "--offline"), &is_touched, &err);

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "sweeper/load_host.h"
 #include "sweeper/target.h"
 
 enum { ASK_TIMEOUT_MS = 30000 };
@@ -66,14 +67,14 @@ static bool check_server_programs(const struct target *target, struct err *err)
 static bool check_load_programs(const struct target *target, struct err *err)
 {
     const struct workload_spec *workload = &target->sweep->workload;
-    struct host *here = NULL;
-    if (!host_open(NULL, CLOCK_NEVER, &here, err)) {
+    struct host *load_host = NULL;
+    if (!load_host_open(target->sweep, target->arena, &load_host, err)) {
         return false;
     }
     bool ok =
-        check_program(target, here, "workload", "command", workload->command, err) &&
-        check_program(target, here, "workload", "reset_command", workload->reset_command, err);
-    host_close(here);
+        check_program(target, load_host, "workload", "command", workload->command, err) &&
+        check_program(target, load_host, "workload", "reset_command", workload->reset_command, err);
+    host_close(load_host);
     return ok;
 }
 

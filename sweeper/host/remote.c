@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "sweeper/base/stop.h"
 #include "sweeper/base/text.h"
 #include "sweeper/host/capture.h"
 
@@ -33,6 +34,7 @@ struct host_process {
     struct bytes unsent;
     bool closes_input;
     bool input_closed;
+    bool until_stop;
     bool keeps_output; /* in the capture; else it waits for `read` */
     bool is_lost;
     bool timed_out;
@@ -289,6 +291,11 @@ static void keep_output(struct host_process *process)
     process->waiting_size = 0;
 }
 
+static bool is_stopped(const struct host_process *process)
+{
+    return process->until_stop && stop_asked() != 0;
+}
+
 static bool complete(struct host_process *process, int64_t deadline, struct arena *arena,
                      struct host_result *out, struct err *err)
 {
@@ -297,14 +304,19 @@ static bool complete(struct host_process *process, int64_t deadline, struct aren
     if (process->unsent.size == 0) {
         input_close(process);
     }
-    while (!has_ended(process) && !is_cut_off(process) && !clock_passed(deadline)) {
+    while (!has_ended(process) && !is_cut_off(process) && !clock_passed(deadline) &&
+           !is_stopped(process)) {
         pump(process, deadline);
     }
     if (is_cut_off(process)) {
         return cut_off_error(process, err);
     }
+    bool is_dropped = !has_ended(process) && is_stopped(process);
     if (!has_ended(process) && !end_process(process, err)) {
         return false;
+    }
+    if (is_dropped) {
+        return err_set(err, ERR_CODE_stopped, "a stop was asked while a command ran");
     }
     int64_t linger = clock_now_ns() + GRACE_NS;
     while (!is_over(process) && !process->is_lost && !clock_passed(linger)) {
@@ -413,6 +425,7 @@ static bool process_open(struct host *host, const struct host_command *command, 
     }
     process->remote = remote;
     process->is_root = remote->sudo && !command->as_is;
+    process->until_stop = command->until_stop;
     process->started_ns = clock_now_ns();
     name_command(process, command);
     if (!nonce_make(nonce, err) ||
