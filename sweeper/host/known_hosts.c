@@ -4,6 +4,7 @@
  */
 #include "sweeper/host/known_hosts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -85,8 +86,24 @@ static bool ask_file(const char *file, int64_t deadline, struct arena *arena,
     if (!ok) {
         return err_hint(err, "OpenSSH's ssh-keygen reads known_hosts: install openssh-client");
     }
-    /* status 1: the name is not in the file */
+    /* status 1: the name is not in the file; a part of an answer could lack what is revoked */
+    if (result.exit_status < 0 || result.exit_status > 1 || result.truncated) {
+        char words[200];
+        host_last_words(result.error_text, result.error_size, words, sizeof words);
+        return err_set(err, ERR_CODE_host_key, "ssh-keygen cannot say what is on file in %s: %s",
+                       file, result.timed_out ? "it took too long" : words);
+    }
     return known_hosts_parse(result.output, arena, out, err);
+}
+
+/* In lower case, as ssh writes it: a hashed name is compared byte by byte. */
+static const char *file_name(const char *name, int port, struct arena *arena)
+{
+    char *lower = arena_strdup(arena, name);
+    for (char *at = lower; at != NULL && *at != '\0'; at++) {
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at);
+    }
+    return lower == NULL || port == SSH_PORT ? lower : arena_printf(arena, "[%s]:%d", lower, port);
 }
 
 bool known_hosts_find(const struct remote_address *address, const char *file, int64_t deadline,
@@ -96,8 +113,7 @@ bool known_hosts_find(const struct remote_address *address, const char *file, in
                             file != NULL ? NULL : "/etc/ssh/ssh_known_hosts"};
     int port = address->port != 0 ? address->port : SSH_PORT;
     *out = (struct known_hosts){.file = files[0]};
-    out->name = port == SSH_PORT ? arena_strdup(arena, address->name)
-                                 : arena_printf(arena, "[%s]:%d", address->name, port);
+    out->name = file_name(address->name, port, arena);
     if (out->name == NULL || files[0] == NULL) {
         return err_memory(err);
     }
@@ -109,7 +125,9 @@ bool known_hosts_find(const struct remote_address *address, const char *file, in
     if (out->key_count > 0) {
         return true;
     }
-    err_set(err, ERR_CODE_host_key, "the key of %s is not on file in %s", out->name, files[0]);
+    bool is_readable = access(files[0], R_OK) == 0;
+    err_set(err, ERR_CODE_host_key, "the key of %s is not on file in %s%s%s", out->name, files[0],
+            is_readable ? "" : ", which cannot be read: ", is_readable ? "" : strerror(errno));
     return err_hint(err, "compare its fingerprint by another way, then: ssh-keyscan -p %d %s >> %s",
                     port, address->name, files[0]);
 }
@@ -168,8 +186,9 @@ bool known_hosts_judge(const struct known_hosts *known, struct bytes blob, struc
         is_revoked = is_revoked || (is_equal && key->is_revoked);
     }
     if (is_revoked) {
-        return err_set(err, ERR_CODE_host_key, "the key of %s (%s) is marked @revoked in %s",
-                       known->name, fingerprint(blob, arena), known->file);
+        err_set(err, ERR_CODE_host_key, "the key of %s (%s) is marked @revoked in %s", known->name,
+                fingerprint(blob, arena), known->file);
+        return err_hint(err, "do not trust that machine until it has a new key");
     }
     if (is_known) {
         return true;

@@ -204,10 +204,16 @@ static bool end_group(struct host_process *process, struct err *err)
         "while [ $i -lt 20 ]; do kill -s 0 -- \"$1\" 2>/dev/null || exit 0\n"
         "i=$((i + 1)); sleep 0.1; done; kill -s KILL -- \"$1\"; exit 0\n";
     char group[32];
+    long number = process->filters[REMOTE_OUTPUT].begin_number;
     struct host_result result;
     struct arena arena CLEANUP(arena_close) = {.block = NULL};
+    if (number <= 1) { /* 0: no /proc, or a leader outside this container; 1: everything */
+        err_set(err, ERR_CODE_host, "%s did not end in time and its process group is not known",
+                process->command);
+        return err_origin(err, "%s", process->remote->host.label);
+    }
     arena_open(&arena, (size_t)512 * 1024);
-    snprintf(group, sizeof group, "-%ld", process->filters[REMOTE_OUTPUT].begin_number);
+    snprintf(group, sizeof group, "-%ld", number);
     const char *const argv[] = {"/bin/sh", "-c", script, "dbsweep", group, NULL};
     const struct host_command command = {.argv = argv,
                                          .deadline = clock_deadline_ms(END_GROUP_MS),

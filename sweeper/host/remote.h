@@ -96,8 +96,8 @@ struct remote_filter {
     size_t held_size;
     char noise[200]; /* the last of what came before the first mark */
     size_t noise_size;
-    long begin_number; /* the group, once FILTER_BODY */
-    long end_number;   /* the exit status, once FILTER_DONE */
+    long begin_number; /* the group, once FILTER_BODY; -1: what stood there was no number */
+    long end_number;   /* the exit status, once FILTER_DONE; -1 likewise */
 };
 void remote_filter_open(struct remote_filter *filter, const char *nonce);
 /* Gives what belongs to the command to `take`, in order, in pieces. */

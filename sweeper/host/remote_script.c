@@ -2,28 +2,30 @@
  * The script that carries one command, and the filter that finds its marks again.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sweeper/base/text.h"
 #include "sweeper/host/remote.h"
 
 /* The number of bytes has a fixed width, so that the line's form never changes. No newline, no "!"
- * and no backslash: csh and fish read it as POSIX shells do. */
-#define LINE "exec /bin/sh -c 'eval \"$(head -c %09zu)\"'"
+ * and no backslash: csh and fish read it as POSIX shells do. dd, because the head of busybox reads
+ * ahead and takes the command's input with it; byte by byte where dd knows no full blocks. */
+#define LINE                                                                                       \
+    "exec /bin/sh -c 'eval \"$(dd bs=%09zu count=1 iflag=fullblock 2>/dev/null ||"                 \
+    " dd bs=1 count=%09zu 2>/dev/null)\"'"
 
-/* A cut-off script does nothing: all that acts stands after the command's words. The group's number
- * is in /proc because a login shell need not have made way for /bin/sh. Signals that end the group
- * leave this shell alive to say how the command ended. */
+/* Braces around all of it: a script that was cut off is a syntax error and does nothing. The
+ * group's number is in /proc because a login shell need not have made way for /bin/sh. Signals that
+ * end the group leave this shell alive to say how the command ended. */
 #define HEAD                                                                                       \
-    "LC_ALL=C; export LC_ALL; unset LANGUAGE\n"                                                    \
+    "{ LC_ALL=C; export LC_ALL; unset LANGUAGE\n"                                                  \
     "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export PATH\n"                                    \
     "read -r s </proc/$$/stat; set -- ${s##*) }; g=$3\n"                                           \
     "say() { printf 'DBSWEEP %%s %%s %%s\\n' %s \"$1\" \"$2\"; }\n"                                \
     "set -- %s\n"                                                                                  \
     "trap : HUP INT TERM\n"                                                                        \
     "say begin \"$g\"; say begin \"$g\" >&2\n"
-#define TAIL "say end $r; say end $r >&2\n"
+#define TAIL "say end $r; say end $r >&2; }\n"
 
 /* A daemon keeps what it inherits: not our streams, then, but files without a name. */
 #define DAEMON_HEAD                                                                                \
@@ -55,7 +57,7 @@ bool remote_script(const struct host_command *command, bool sudo, bool has_input
     }
     text_add(&text, TAIL);
     const char *script = text_done(&text);
-    const char *line = arena_printf(arena, LINE, text.size);
+    const char *line = arena_printf(arena, LINE, text.size, text.size);
     if (script == NULL || line == NULL) {
         return err_memory(err);
     }
@@ -135,17 +137,34 @@ static size_t look_for_mark(const struct sink *sink, const char *data, size_t si
     return sure;
 }
 
+/* -1 where it is anything but a few digits: what is no number must not read as success. */
+static long number_parse(const char *digits, size_t size)
+{
+    long number = 0;
+    if (size == 0 || size > 9) {
+        return -1;
+    }
+    for (size_t i = 0; i < size; i++) {
+        if (digits[i] < '0' || digits[i] > '9') {
+            return -1;
+        }
+        number = number * 10 + (digits[i] - '0');
+    }
+    return number;
+}
+
 /* The number after a mark, once its newline is there. */
 static size_t look_for_number(struct remote_filter *filter, const char *data, size_t size)
 {
-    const char *newline = memchr(data, '\n', size);
-    if (newline == NULL && size < sizeof filter->held / 2) {
+    /* a line longer than any number is none, wherever the stream was cut */
+    size_t longest = sizeof filter->held / 2;
+    size_t length = size < longest ? size : longest;
+    const char *newline = memchr(data, '\n', length);
+    if (newline == NULL && length < longest) {
         return 0;
     }
-    size_t length = newline != NULL ? (size_t)(newline - data) : size;
-    char digits[sizeof filter->held];
-    snprintf(digits, sizeof digits, "%.*s", (int)length, data);
-    long number = strtol(digits, NULL, 10);
+    length = newline != NULL ? (size_t)(newline - data) : length;
+    long number = number_parse(data, length);
     if (filter->stage == FILTER_BEGIN) {
         filter->begin_number = number;
         filter->stage = FILTER_BODY;
