@@ -17,7 +17,7 @@
 #include "sweeper/host/remote.h"
 #include "sweeper/host/shell_file.h"
 
-enum { WORD_LIMIT = 48, CLOSE_MS = 2000, SLICE_MS = 200 };
+enum { WORD_LIMIT = 48, CLOSE_MS = 2000, SLICE_MS = 200, SSH_FAILED = 255 };
 
 struct openssh {
     struct remote_host remote; /* first */
@@ -111,33 +111,76 @@ static const struct {
     {"REMOTE HOST IDENTIFICATION HAS CHANGED", ERR_CODE_host_key,
      "either the machine was set up anew or somebody stands between: find out which; then remove "
      "its line with ssh-keygen -R and record the new key"},
+    {"REVOKED HOST KEY DETECTED", ERR_CODE_host_key,
+     "do not trust that machine until it has a new key"},
     {"Host key verification failed", ERR_CODE_host_key,
      "compare the host's fingerprint by another way and record it: ssh-keyscan HOST >> "
      "known_hosts"},
     {"Permission denied (", ERR_CODE_host_login,
      "add the key's .pub line to ~/.ssh/authorized_keys of that user there, or name another key "
      "with host = { identity = ...; }"},
-    {"UNPROTECTED PRIVATE KEY FILE", ERR_CODE_host_login, "chmod 600 the key file"},
     {"Could not resolve hostname", ERR_CODE_host, "see the host's name, or ssh_config"},
     {"Too many authentication failures", ERR_CODE_host_login,
      "name the key with host = { identity = ...; }"},
 };
 
-static bool refusal(const struct openssh *openssh, const char *text, size_t size, struct err *err)
+/* ssh(1) ends with what counts; above it stand frames of "@". */
+static void last_lines(const char *text, size_t size, char *out, size_t capacity)
+{
+    int lines = 0;
+    while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == '\r')) {
+        size--;
+    }
+    size_t at = size;
+    while (at > 0 && (text[at - 1] != '\n' || ++lines < 2)) {
+        at--;
+    }
+    host_last_words(text + at, size - at, out, capacity);
+}
+
+/* It was let in, and what stands there in the place of cat has ended. */
+static bool shell_error(const struct openssh *openssh, const char *said, size_t said_size,
+                        const struct host_result *result, struct err *err)
+{
+    char output[200];
+    char errors[200];
+    host_last_words(said, said_size, output, sizeof output);
+    host_last_words(result->error_text, result->error_size, errors, sizeof errors);
+    bool is_silent = output[0] == '\0' && errors[0] == '\0';
+    err_set(err, ERR_CODE_host, "no command runs there%s%s%s%s",
+            is_silent ? "" : ": what ran there said: ", output,
+            output[0] != '\0' && errors[0] != '\0' ? " " : "", errors);
+    err_origin(err, "%s", openssh->remote.host.label);
+    return err_hint(err, "the user's login shell there, its start files and a ForceCommand must let"
+                         " commands run: see what ssh with 'echo works' does");
+}
+
+static bool refusal(const struct openssh *openssh, const struct host_result *result,
+                    struct arena *arena, struct err *err)
 {
     char words[400];
     enum err_code code = ERR_CODE_host;
     const char *hint = "";
-    host_last_words(text, size, words, sizeof words);
+    last_lines(result->error_text, result->error_size, words, sizeof words);
     for (size_t i = 0; i < COUNT_OF(refusals) && hint[0] == '\0'; i++) {
-        if (strstr(text, refusals[i].words) != NULL) {
+        if (strstr(result->error_text, refusals[i].words) != NULL) {
             code = refusals[i].code;
             hint = refusals[i].hint;
         }
     }
     err_set(err, code, "ssh cannot connect: %s", words[0] != '\0' ? words : "it gave no reason");
-    err_origin(err, "%s", openssh->remote.host.label);
-    return hint[0] == '\0' ? false : err_hint(err, "%s", hint);
+    if (hint[0] != '\0') {
+        err_hint(err, "%s", hint);
+    }
+    if (code == ERR_CODE_host_login && openssh->identity != NULL) {
+        struct err better; /* ssh does not say that a key has a passphrase */
+        err_clear(&better);
+        if (!remote_identity_check(openssh->identity, clock_deadline_ms(CLOSE_MS), arena, NULL,
+                                   &better)) {
+            *err = better;
+        }
+    }
+    return err_origin(err, "%s", openssh->remote.host.label);
 }
 
 /* --- the master connection -------------------------------------------------------------------- */
@@ -198,7 +241,8 @@ static bool master_answers(struct openssh *openssh, int64_t deadline, struct err
         err_set(err, ERR_CODE_host, "ssh did not connect in time");
         return err_origin(err, "%s", openssh->remote.host.label);
     }
-    return refusal(openssh, result.error_text, result.error_size, err);
+    return result.exit_status == SSH_FAILED ? refusal(openssh, &result, &arena, err)
+                                            : shell_error(openssh, said, size, &result, err);
 }
 
 static bool master_open(struct openssh *openssh, int64_t deadline, struct err *err)

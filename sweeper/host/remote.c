@@ -173,20 +173,34 @@ static bool is_cut_off(const struct host_process *process)
     return process->is_lost || (process->is_over[REMOTE_OUTPUT] && !has_ended(process));
 }
 
+/* Before the command began only its login shell, or what stands in its place, can have spoken. */
+static bool not_begun_error(struct host_process *process, struct err *err)
+{
+    const char *why = process->remote->transport->why(process->link);
+    char said[REMOTE_STREAMS][160];
+    for (size_t i = 0; i < REMOTE_STREAMS; i++) {
+        const struct remote_filter *filter = &process->filters[i];
+        host_last_words(filter->noise, filter->noise_size, said[i], sizeof said[i]);
+    }
+    bool is_silent = said[REMOTE_OUTPUT][0] == '\0' && said[REMOTE_ERROR][0] == '\0';
+    err_set(err, ERR_CODE_host, "%s was cut off before it began%s%s%s%s%s%s", process->command,
+            why[0] != '\0' ? ": " : "", why,
+            is_silent ? "" : ": what ran there said: ", said[REMOTE_OUTPUT],
+            said[REMOTE_OUTPUT][0] != '\0' && said[REMOTE_ERROR][0] != '\0' ? " " : "",
+            said[REMOTE_ERROR]);
+    err_origin(err, "%s", process->remote->host.label);
+    return err_hint(err, "the user's login shell there, its start files and a ForceCommand must let"
+                         " commands run: see what ssh with 'echo works' does");
+}
+
 static bool cut_off_error(struct host_process *process, struct err *err)
 {
-    char words[300] = "";
-    const struct remote_filter *noise = &process->filters[REMOTE_OUTPUT];
     const char *why = process->remote->transport->why(process->link);
-    if (why[0] != '\0') {
-        snprintf(words, sizeof words, ": %.250s", why);
-    } else if (!has_begun(process) && noise->noise_size > 0) {
-        char said[200];
-        host_last_words(noise->noise, noise->noise_size, said, sizeof said);
-        snprintf(words, sizeof words, ": its login shell said: %s", said);
+    if (!has_begun(process)) {
+        return not_begun_error(process, err);
     }
-    err_set(err, ERR_CODE_host, "%s was cut off%s%s", process->command,
-            has_begun(process) ? " and nobody knows how it ended" : " before it began", words);
+    err_set(err, ERR_CODE_host, "%s was cut off and nobody knows how it ended%s%.200s",
+            process->command, why[0] != '\0' ? ": " : "", why);
     return err_origin(err, "%s", process->remote->host.label);
 }
 

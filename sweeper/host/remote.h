@@ -56,6 +56,11 @@ bool remote_address_parse(const char *text, struct arena *arena, struct remote_a
 /* A path with ~ at its beginning opened up; NULL where memory ended. */
 const char *remote_path(const char *path, struct arena *arena) MUST_USE;
 
+/* Whether a key file can be used without asking anybody: it is there, a file, this user's alone, a
+ * private key, without a passphrase. *out_is_rsa may be NULL. Errors: host_login. */
+bool remote_identity_check(const char *file, int64_t deadline, struct arena *arena,
+                           bool *out_is_rsa, struct err *err) MUST_USE;
+
 /* Proves that commands run there, through sudo too where it is asked for. */
 bool remote_check(struct remote_host *remote, int64_t deadline, struct err *err) MUST_USE;
 

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "sweeper/base/text.h"
 #include "sweeper/host/local.h"
@@ -92,6 +94,67 @@ const char *remote_path(const char *path, struct arena *arena)
     return arena_printf(arena, "%s%s", home, path + 1);
 }
 
+/* --- keys of users ---------------------------------------------------------------------------- */
+
+static bool identity_mode_check(const char *file, struct err *err)
+{
+    struct stat facts;
+    if (stat(file, &facts) != 0) {
+        err_set_errno(err, ERR_CODE_host_login, "the key file '%s' cannot be read", file);
+        return err_hint(err, "name the right one: host = { identity = \"FILE\"; }");
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        err_set(err, ERR_CODE_host_login, "'%s' is no file", file);
+        return err_hint(err, "name the private key's file: host = { identity = \"FILE\"; }");
+    }
+    if ((facts.st_mode & 077) != 0 && facts.st_uid == geteuid()) { /* as ssh judges it */
+        err_set(err, ERR_CODE_host_login, "the key file '%s' can be read by others (mode %04o)",
+                file, (unsigned)(facts.st_mode & 07777));
+        return err_hint(err, "chmod 600 '%s'", file);
+    }
+    return true;
+}
+
+/* What ssh-keygen makes of the private key without a passphrase. */
+static bool identity_content_check(const char *file, const struct host_result *result,
+                                   struct err *err)
+{
+    char words[200];
+    if (result->exit_status == 0) {
+        return true;
+    }
+    if (strstr(result->error_text, "incorrect passphrase") != NULL) {
+        err_set(err, ERR_CODE_host_login, "the key '%s' has a passphrase, and nobody can be asked",
+                file);
+        return err_hint(err, "add it to ssh-agent (ssh-add) and leave identity out");
+    }
+    host_last_words(result->error_text, result->error_size, words, sizeof words);
+    err_set(err, ERR_CODE_host_login, "'%s' cannot be read as a private key: %s", file,
+            result->timed_out ? "ssh-keygen took too long" : words);
+    return err_hint(err, "see what ssh-keygen -y -f '%s' says, or name another key", file);
+}
+
+bool remote_identity_check(const char *file, int64_t deadline, struct arena *arena,
+                           bool *out_is_rsa, struct err *err)
+{
+    struct host *here = NULL;
+    struct host_result result;
+    const char *const argv[] = {"ssh-keygen", "-y", "-P", "", "-f", file, NULL};
+    const struct host_command command = {.argv = argv, .deadline = deadline};
+    if (!identity_mode_check(file, err) || !host_open(NULL, deadline, &here, err)) {
+        return false;
+    }
+    bool ok = host_run(here, &command, arena, &result, err);
+    host_close(here);
+    if (!ok) {
+        return err_hint(err, "OpenSSH's ssh-keygen examines keys: install openssh-client");
+    }
+    if (out_is_rsa != NULL) {
+        *out_is_rsa = text_starts_with(result.output, "ssh-rsa ");
+    }
+    return identity_content_check(file, &result, err);
+}
+
 /* --- whether it works ------------------------------------------------------------------------- */
 
 static bool check_sudo(struct remote_host *remote, int64_t deadline, struct arena *arena,
@@ -111,8 +174,9 @@ static bool check_sudo(struct remote_host *remote, int64_t deadline, struct aren
     err_set(err, ERR_CODE_unsupported, "sudo -n does not work there: %s",
             words[0] != '\0' ? words : "no reason given");
     err_origin(err, "%s", remote->host.label);
-    return err_hint(err, "let that user run commands through sudo without a password"
-                         " (NOPASSWD in a file of /etc/sudoers.d), or connect as one who need not");
+    return err_hint(err, "let that user run commands through sudo without a password or a terminal"
+                         " (NOPASSWD and !requiretty in a file of /etc/sudoers.d), or connect as"
+                         " one who need not");
 }
 
 bool remote_check(struct remote_host *remote, int64_t deadline, struct err *err)

@@ -11,13 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include "sweeper/base/text.h"
 #include "sweeper/host/known_hosts.h"
 #include "sweeper/host/local.h"
 #include "sweeper/host/ssh.h"
 
-enum { ALIVE_S = 15, SILENCE_MS = 30000 };
+enum { ALIVE_S = 15, SILENCE_MS = 30000, AGENT_MS = 5000 };
 
 /* --- waiting ---------------------------------------------------------------------------------- */
 
@@ -200,20 +201,6 @@ static bool shake_hands(struct ssh *ssh, int64_t deadline, struct arena *arena, 
 
 /* --- logging in ------------------------------------------------------------------------------- */
 
-static bool is_rsa(const char *file, int64_t deadline, struct arena *arena)
-{
-    struct host *host = NULL;
-    struct host_result result = {.output = ""};
-    struct err err;
-    const char *const argv[] = {"ssh-keygen", "-l", "-f", file, NULL};
-    const struct host_command command = {.argv = argv, .deadline = deadline};
-    err_clear(&err);
-    bool ok =
-        host_open(NULL, deadline, &host, &err) && host_run(host, &command, arena, &result, &err);
-    host_close(host);
-    return ok && strstr(result.output, "(RSA)") != NULL;
-}
-
 static bool no_rsa(const char *file, struct err *err)
 {
     err_set(err, ERR_CODE_host_login,
@@ -225,7 +212,11 @@ static bool try_file(struct ssh *ssh, const char *file, int64_t deadline, struct
                      struct err *err)
 {
     int result = 0;
-    if (is_rsa(file, deadline, arena)) {
+    bool is_rsa = false;
+    if (!remote_identity_check(file, deadline, arena, &is_rsa, err)) {
+        return err_origin(err, "%s", ssh->remote.host.label);
+    }
+    if (is_rsa) {
         return no_rsa(file, err);
     }
     SSH_UNTIL(ssh, deadline, result,
@@ -234,13 +225,15 @@ static bool try_file(struct ssh *ssh, const char *file, int64_t deadline, struct
     if (result == 0) {
         return true;
     }
+    if (result != LIBSSH2_ERROR_AUTHENTICATION_FAILED &&
+        result != LIBSSH2_ERROR_PUBLICKEY_UNVERIFIED) {
+        return ssh_step_failed(ssh, result, "logging in", err);
+    }
     ssh_keep_why(ssh);
     err_set(err, ERR_CODE_host_login, "user %s cannot log in with the key '%s': %s", ssh->user,
             file, ssh->why);
     err_native(err, result, "libssh2");
-    err_hint(err, result == LIBSSH2_ERROR_FILE || result == LIBSSH2_ERROR_KEYFILE_AUTH_FAILED
-                      ? "a key with a passphrase is used through ssh-agent: leave identity out"
-                      : "add the key's .pub line to ~/.ssh/authorized_keys of that user there");
+    err_hint(err, "add the key's .pub line to ~/.ssh/authorized_keys of that user there");
     return err_origin(err, "%s", ssh->remote.host.label);
 }
 
@@ -250,13 +243,36 @@ static bool is_refused_rsa(const struct libssh2_agent_publickey *key)
     return key->blob_len > 4 + strlen(name) && memcmp(key->blob + 4, name, strlen(name)) == 0;
 }
 
+/* libssh2 would wait forever for an agent that hangs: asked first whether it answers at all. */
+static bool agent_answers(const char *path, int64_t deadline)
+{
+    static const char request_identities[] = {0, 0, 0, 1, 11};
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char answer = 0;
+    int64_t until = clock_deadline_ms(AGENT_MS);
+    if (strlen(path) >= sizeof address.sun_path) {
+        return false;
+    }
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    struct pollfd event = {.fd = made, .events = POLLIN};
+    bool ok = made >= 0 && connect(made, (const struct sockaddr *)&address, sizeof address) == 0 &&
+              write(made, request_identities, sizeof request_identities) ==
+                  (ssize_t)sizeof request_identities &&
+              poll(&event, 1, clock_left_ms(until < deadline ? until : deadline)) == 1 &&
+              read(made, &answer, 1) == 1;
+    local_descriptor_close(&made);
+    return ok;
+}
+
 /* True: logged in. The agent may hold keys that are of no use here. */
 static bool try_agent(struct ssh *ssh, int64_t deadline)
 {
     int result = LIBSSH2_ERROR_METHOD_NONE;
     struct libssh2_agent_publickey *previous = NULL;
     struct libssh2_agent_publickey *key = NULL;
-    if (getenv("SSH_AUTH_SOCK") == NULL) {
+    const char *path = getenv("SSH_AUTH_SOCK");
+    if (path == NULL || !agent_answers(path, deadline)) {
         return false;
     }
     LIBSSH2_AGENT *agent = libssh2_agent_init(ssh->session);
@@ -356,5 +372,5 @@ bool ssh_connect(struct ssh *ssh, int64_t deadline, struct err *err)
         return true;
     }
     ssh_disconnect(ssh);
-    return false;
+    return err_origin(err, "%s", ssh->remote.host.label);
 }

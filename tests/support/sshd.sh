@@ -2,16 +2,15 @@
 # A private sshd on loopback for tests: its own keys, port and configuration.
 #
 #   eval "$(tests/support/sshd.sh start)"    makes one and prints how to reach it
+#   ... sshd.sh start 'MaxSessions 1' ...    with lines of sshd_config that go before the usual ones
 #   tests/support/sshd.sh stop DIR           ends it and removes DIR and the test's user
 #
 # As root it lets in root, and an ordinary user made for the test who may use sudo without a
 # password; as another user it lets in that user alone. The keys are ed25519, and an RSA one for
-# the tests of what libssh2 cannot do.
+# the tests of what libssh2 cannot do. Several may run at a time: each has a user of its own.
 set -euo pipefail
 
 mark=.dbsweep-test-sshd
-user=dbsweep-test
-sudoers=/etc/sudoers.d/$user
 
 fail() {
     printf 'sshd.sh: %s\n' "$1" >&2
@@ -42,24 +41,39 @@ make_keys() {
 }
 
 make_user() {
+    local dir=$1 user=$2
     command -v sudo >/dev/null || fail 'no sudo; run tests/support/install-deps.sh test'
-    drop_user
-    useradd --no-log-init --home-dir "$1/home" --create-home --shell /bin/bash "$user"
+    useradd --no-log-init --home-dir "$dir/home" --create-home --shell /bin/bash "$user"
+    printf '%s\n' "$user" >"$dir/user"
     usermod -p '*' "$user"
-    printf '%s ALL=(ALL) NOPASSWD: ALL\n' "$user" >"$sudoers"
-    chmod 0440 "$sudoers"
+    printf '%s ALL=(ALL) NOPASSWD: ALL\n' "$user" >"/etc/sudoers.d/$user"
+    chmod 0440 "/etc/sudoers.d/$user"
 }
 
 drop_user() {
-    rm -f "$sudoers"
+    local dir=$1 user
+    [ -s "$dir/user" ] || return 0
+    user=$(cat "$dir/user")
+    rm -f "/etc/sudoers.d/$user"
     if id "$user" >/dev/null 2>&1; then
-        userdel "$user" >/dev/null 2>&1 || true
+        userdel -f "$user" >/dev/null 2>&1 || true
     fi
 }
 
+has_ipv6() {
+    grep -qs '^0\{31\}1 ' /proc/net/if_inet6
+}
+
+# write_config DIR PORT [LINE...]: the first value of a key is the one that counts.
 write_config() {
     local dir=$1 port=$2
-    cat >"$dir/sshd_config" <<END
+    shift 2
+    {
+        printf '%s\n' "$@"
+        if has_ipv6; then
+            printf 'ListenAddress ::1\n'
+        fi
+        cat <<END
 Port $port
 ListenAddress 127.0.0.1
 HostKey $dir/host
@@ -74,14 +88,16 @@ PermitRootLogin prohibit-password
 UseDNS no
 LogLevel VERBOSE
 END
+    } >"$dir/sshd_config"
 }
 
 start_on_a_port() {
     local dir=$1 try port
+    shift
     for try in $(seq 1 20); do
         port=$((20000 + RANDOM % 12000))
         port_is_free "$port" || continue
-        write_config "$dir" "$port"
+        write_config "$dir" "$port" "$@"
         if "$sshd" -f "$dir/sshd_config" -E "$dir/sshd.log"; then
             printf '%d\n' "$port"
             return 0
@@ -92,7 +108,7 @@ start_on_a_port() {
 }
 
 start() {
-    local dir port name
+    local dir port name user
     dir=$(mktemp -d /tmp/dbsweep-sshd.XXXXXX)
     touch "$dir/$mark"
     trap 'stop "$dir"' EXIT # until it is the caller's
@@ -100,11 +116,13 @@ start() {
     make_keys "$dir"
     if is_root; then
         mkdir -p /run/sshd
-        make_user "$dir"
+        user=dbsweep-test-$$
+        make_user "$dir" "$user"
     fi
-    port=$(start_on_a_port "$dir")
+    port=$(start_on_a_port "$dir" "$@")
     for name in host host_rsa; do
-        printf '[127.0.0.1]:%d %s\n' "$port" "$(cut -d' ' -f1,2 "$dir/$name.pub")"
+        printf '[127.0.0.1]:%d,[localhost]:%d,[::1]:%d %s\n' "$port" "$port" "$port" \
+            "$(cut -d' ' -f1,2 "$dir/$name.pub")"
     done >"$dir/known_hosts"
     say DIR "$dir"
     say PORT "$port"
@@ -126,7 +144,7 @@ stop() {
         kill "$(cat "$dir/sshd.pid")" 2>/dev/null || true
     fi
     if is_root; then
-        drop_user
+        drop_user "$dir"
     fi
     rm -rf "$dir"
 }
@@ -134,7 +152,10 @@ stop() {
 sshd=$(PATH=$PATH:/usr/sbin command -v sshd) ||
     fail 'no sshd is installed; run tests/support/install-deps.sh test'
 case "${1:-}" in
-start) start ;;
+start)
+    shift
+    start "$@"
+    ;;
 stop) stop "${2:?which one?}" ;;
-*) fail 'usage: sshd.sh start | stop DIR' ;;
+*) fail 'usage: sshd.sh start [LINE...] | stop DIR' ;;
 esac
