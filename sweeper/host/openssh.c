@@ -261,11 +261,15 @@ static bool master_open(struct openssh *openssh, int64_t deadline, struct err *e
     return master_answers(openssh, deadline, err);
 }
 
-/* Ended by itself: its socket's file is gone, or nothing but it would answer. */
-static bool master_stands(const struct openssh *openssh)
+/* Its output ends with it; its socket's file may outlive it. */
+static bool master_stands(const struct openssh *openssh, struct err *err)
 {
+    char noise[256];
+    int64_t got = 0;
     struct stat facts;
-    return openssh->master != NULL && stat(openssh->socket, &facts) == 0;
+    return openssh->master != NULL && stat(openssh->socket, &facts) == 0 &&
+           openssh->here->driver->read(openssh->master, noise, sizeof noise, 0, &got, err) &&
+           got >= 0;
 }
 
 /* --- a command's client ----------------------------------------------------------------------- */
@@ -276,8 +280,9 @@ static bool link_start(struct remote_host *remote, const char *line, int64_t dea
     struct openssh *openssh = (struct openssh *)remote;
     struct words words = {.count = 0};
     struct arena arena;
-    if (!master_stands(openssh)) {
+    if (!master_stands(openssh, err)) {
         master_close(openssh);
+        unlink(openssh->socket);
         if (!master_open(openssh, deadline, err)) {
             return false;
         }

@@ -16,8 +16,9 @@
 #define WAITING_BYTES ((size_t)256 * 1024) /* of output that nobody has read yet */
 #define PIECES_AT_ONCE 16
 #define TICK_NS (100 * NS_PER_MS)
-#define BEGIN_NS (15 * NS_PER_S) /* for a login shell to begin */
-#define GRACE_NS (3 * NS_PER_S)  /* for a stream's end after the command's, and after KILL */
+#define BEGIN_NS (15 * NS_PER_S)  /* for a login shell to begin */
+#define HELD_NS (100 * NS_PER_MS) /* for the rest of what may be a mark to come */
+#define GRACE_NS (3 * NS_PER_S)   /* for a stream's end after the command's, and after KILL */
 #define END_GROUP_MS 8000
 
 struct host_process {
@@ -256,6 +257,7 @@ static bool end_process(struct host_process *process, struct err *err)
     }
     /* a group's number may be given anew once all of it ended */
     if (!has_ended(process) && !end_group(process, err)) {
+        process->is_lost = true; /* not tried again */
         return err_while(err, "ending a command that did not end in time");
     }
     int64_t deadline = clock_now_ns() + GRACE_NS;
@@ -506,6 +508,21 @@ bool remote_spawn(struct host *host, const struct host_command *command, struct 
     return true;
 }
 
+/* Output that ends as a mark begins ("...D") would be held back until more comes, and a process
+ * that waits for an answer says no more: its reader gets it after a while. */
+static void release_held(struct host_process *process)
+{
+    struct remote_filter *filter = &process->filters[REMOTE_OUTPUT];
+    int64_t until = clock_now_ns() + HELD_NS;
+    while (process->waiting_size == 0 && remote_filter_holds(filter) &&
+           !process->is_over[REMOTE_OUTPUT] && !clock_passed(until)) {
+        pump(process, until);
+    }
+    if (process->waiting_size == 0) {
+        remote_filter_release(filter, take_output, process);
+    }
+}
+
 /* What waits for a reader; -1 where nothing will come any more. */
 static int64_t take_waiting(struct host_process *process, void *buffer, size_t size)
 {
@@ -525,6 +542,7 @@ bool remote_read(struct host_process *process, void *buffer, size_t size, int64_
     for (bool is_last = false;; is_last = clock_passed(deadline)) {
         if (process->waiting_size == 0) {
             pump(process, is_last ? 0 : deadline);
+            release_held(process);
         }
         *out = take_waiting(process, buffer, size);
         if (*out < 0 && is_cut_off(process)) {

@@ -99,7 +99,8 @@ struct remote_filter {
     enum { FILTER_NOISE, FILTER_BEGIN, FILTER_BODY, FILTER_END, FILTER_DONE } stage;
     char held[128]; /* what may be the beginning of a mark, or a number after one */
     size_t held_size;
-    char noise[200]; /* the last of what came before the first mark */
+    size_t passed_size; /* of what is held: given away by remote_filter_release */
+    char noise[200];    /* the last of what came before the first mark */
     size_t noise_size;
     long begin_number; /* the group, once FILTER_BODY; -1: what stood there was no number */
     long end_number;   /* the exit status, once FILTER_DONE; -1 likewise */
@@ -108,5 +109,12 @@ void remote_filter_open(struct remote_filter *filter, const char *nonce);
 /* Gives what belongs to the command to `take`, in order, in pieces. */
 void remote_filter_add(struct remote_filter *filter, const char *data, size_t size,
                        void (*take)(void *context, const char *data, size_t size), void *context);
+/* Whether the end of what came is held back although it is hardly the beginning of a mark. */
+bool remote_filter_holds(const struct remote_filter *filter);
+/* Gives that to `take` too, for a reader who waits for it: nothing came after it for a while.
+ * Should it be a mark after all, that is still found. */
+void remote_filter_release(struct remote_filter *filter,
+                           void (*take)(void *context, const char *data, size_t size),
+                           void *context);
 
 #endif

@@ -11,13 +11,14 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "sweeper/base/text.h"
 #include "sweeper/host/local.h"
 #include "sweeper/host/shell_file.h"
 #include "sweeper/host/ssh.h"
 
-enum { STUCK_MS = 30000, CLOSE_MS = 500 };
+enum { STUCK_MS = 30000, CLOSE_MS = 500, PLACE_MS = 1000 };
 
 struct remote_link {
     struct arena arena; /* holds this struct */
@@ -39,7 +40,7 @@ static bool is_gone(const struct remote_link *link)
            link->ssh->why[0] != '\0';
 }
 
-static bool run_line(struct remote_link *link, const char *line, int64_t deadline, struct err *err)
+static int open_channel(struct remote_link *link, int64_t deadline)
 {
     struct ssh *ssh = link->ssh;
     int result = 0;
@@ -50,6 +51,28 @@ static bool run_line(struct remote_link *link, const char *line, int64_t deadlin
             ssh_wait(ssh, false, deadline);
         }
     } while (result == LIBSSH2_ERROR_EAGAIN && !clock_passed(deadline));
+    return result;
+}
+
+/* sshd counts a session until its shell is reaped, which is after the end mark: where MaxSessions
+ * is reached, the place of the command before may become free in a moment. */
+static int open_channel_soon(struct remote_link *link, int64_t deadline)
+{
+    static const struct timespec pause = {.tv_nsec = 20 * NS_PER_MS};
+    int64_t until = clock_deadline_ms(PLACE_MS);
+    int result = open_channel(link, deadline);
+    while (result == LIBSSH2_ERROR_CHANNEL_FAILURE && !clock_passed(until) &&
+           !clock_passed(deadline)) {
+        (void)nanosleep(&pause, NULL);
+        result = open_channel(link, deadline);
+    }
+    return result;
+}
+
+static bool run_line(struct remote_link *link, const char *line, int64_t deadline, struct err *err)
+{
+    struct ssh *ssh = link->ssh;
+    int result = open_channel_soon(link, deadline);
     if (result != 0) {
         return ssh_step_failed(ssh, result, "opening a channel", err);
     }

@@ -42,14 +42,22 @@ void ssh_keep_why(struct ssh *ssh)
              text != NULL && text[0] != '\0' ? text : "connection lost", code);
 }
 
-/* What a step of connecting came to: 0 done, "again" until the deadline, else an error. */
+/* A step that the server refused leaves the connection, and other channels on it, as they were;
+ * after any other nobody knows what is half sent: it is not used again. */
 bool ssh_step_failed(struct ssh *ssh, int result, const char *what, struct err *err)
 {
+    bool is_refused =
+        result == LIBSSH2_ERROR_CHANNEL_FAILURE || result == LIBSSH2_ERROR_CHANNEL_REQUEST_DENIED;
     if (result == LIBSSH2_ERROR_EAGAIN) {
-        err_set(err, ERR_CODE_host, "%s took too long", what);
+        snprintf(ssh->why, sizeof ssh->why, "%s took too long", what);
+        err_set(err, ERR_CODE_host, "%s", ssh->why);
     } else {
         ssh_keep_why(ssh);
         err_set(err, ERR_CODE_host, "%s failed: %s", what, ssh->why);
+    }
+    if (is_refused) {
+        ssh->why[0] = '\0';
+        err_hint(err, "see the server's own log; MaxSessions of its sshd_config is 10 by default");
     }
     err_native(err, result, "libssh2");
     return err_origin(err, "%s", ssh->remote.host.label);

@@ -56,6 +56,25 @@ static void talks_with_a_process(void **state)
     assert_false(result.timed_out);
 }
 
+/* Over SSH, marks end a command's output: what looks like the beginning of one is no mark. */
+static void answers_whatever_it_says(void **state)
+{
+    struct subject *subject = *state;
+    static const char *const words[] = {"D", "xD", "DB", "DBSWEEP ", "\nDBSWEEP"};
+    struct host_process *process = NULL;
+    struct host_result result;
+    char buffer[64];
+    SPAWN(process, COMMAND("cat"));
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        WRITE(process, bytes_of(words[i]));
+        read_exactly(subject, process, buffer, strlen(words[i]));
+        assert_memory_equal(buffer, words[i], strlen(words[i]));
+    }
+    FINISH(process, 10000, &result);
+    assert_int_equal(result.exit_status, 0);
+    assert_int_equal(result.output_size, 0);
+}
+
 static void writes_more_than_a_pipe_holds(void **state)
 {
     struct subject *subject = *state;
@@ -180,6 +199,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(talks_with_a_process),
+        cmocka_unit_test(answers_whatever_it_says),
         cmocka_unit_test(writes_more_than_a_pipe_holds),
         cmocka_unit_test(reads_until_the_end),
         cmocka_unit_test(sends_the_commands_input_first),

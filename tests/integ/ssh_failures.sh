@@ -55,7 +55,7 @@ refused 'no address at all' 2 libssh2 'root@' '' 'SSH address'
 
 # ---- rights ----
 if [ -n "${DBSWEEP_TEST_SSH_USER:-}" ]; then
-    sudoers=/etc/sudoers.d/dbsweep-test
+    sudoers=/etc/sudoers.d/${DBSWEEP_TEST_SSH_USER%%@*}
     chmod 0400 "$sudoers"
     cp -a "$sudoers" "$TMP/sudoers"
     printf '# nothing\n' >"$sudoers"

@@ -194,21 +194,25 @@ static inline int test_close(void **state)
     return 0;
 }
 
-/* Every test with both transports. */
+/* Every test with both transports; those alone whose names hold $DBSWEEP_TEST_ONLY, where set. */
 static inline int suite_run(const struct CMUnitTest *tests, size_t test_count)
 {
+    const char *only = getenv("DBSWEEP_TEST_ONLY");
     static struct CMUnitTest all[128];
     static char names[128][100];
     static char transports[2][16] = {"libssh2", "openssh"};
     size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(transports); i++) {
-        for (size_t j = 0; j < test_count; j++, count++) {
+        for (size_t j = 0; j < test_count; j++) {
+            if (only != NULL && strstr(tests[j].name, only) == NULL)
+                continue;
             assert(count < COUNT_OF(all));
             snprintf(names[count], sizeof names[0], "%s: %s", transports[i], tests[j].name);
             all[count] = (struct CMUnitTest){.name = names[count],
                                              .test_func = tests[j].test_func,
                                              .teardown_func = test_close,
                                              .initial_state = transports[i]};
+            count++;
         }
     }
     return _cmocka_run_group_tests("ssh", all, count, suite_open, suite_close);

@@ -255,6 +255,54 @@ static void passes_on_a_long_body(void **state)
     }
 }
 
+/* A reader that waits gets what only looks like a mark; what is one is found all the same. */
+static void releases_what_is_held(void **state)
+{
+    (void)state;
+    static const char mark[] = END;
+    for (size_t held = 1; held < sizeof END - 1; held++) {
+        struct taken taken;
+        taken_open(&taken);
+        add(&taken, BEGIN "2\nx", strlen(BEGIN "2\nx"));
+        add(&taken, mark, held);
+        assert_int_equal(taken.body.size, 1);
+        assert_int_equal(remote_filter_holds(&taken.filter), held <= 8);
+        remote_filter_release(&taken.filter, take, &taken);
+        assert_false(remote_filter_holds(&taken.filter));
+        size_t released = held <= 8 ? held : 0;
+        assert_int_equal(taken.body.size, 1 + released);
+        struct taken other = taken;
+        add(&taken, mark + held, sizeof mark - 1 - held);
+        add(&taken, "5\n", 2);
+        assert_int_equal(taken.filter.stage, FILTER_DONE);
+        assert_int_equal(taken.filter.end_number, 5);
+        assert_int_equal(taken.body.size, 1 + released);
+        add(&other, "Dy" END "6\n", strlen("Dy" END "6\n"));
+        assert_int_equal(other.filter.end_number, 6);
+        assert_int_equal(other.body.size, 1 + held + 2);
+        assert_memory_equal(text_done(&other.body) + 1, mark, held);
+        assert_memory_equal(text_done(&other.body) + 1 + held, "Dy", 2);
+    }
+}
+
+static void releases_bytes_one_by_one(void **state)
+{
+    (void)state;
+    static const char body[] = "DDBDBSDBSWEEP DBSWEEDBSWEEP 0";
+    struct taken taken;
+    taken_open(&taken);
+    add(&taken, BEGIN "2\n", strlen(BEGIN "2\n"));
+    for (size_t i = 0; i < sizeof body - 1; i++) {
+        add(&taken, body + i, 1);
+        remote_filter_release(&taken.filter, take, &taken);
+        assert_true(taken.body.size + 1 >= i); /* all but what may hold the nonce */
+    }
+    add(&taken, END "0\n", strlen(END "0\n"));
+    const struct wanted wanted = {BODY(body), .stage = FILTER_DONE, .begin_number = 2,
+                                  .end_number = 0};
+    assert_taken(&taken, &wanted);
+}
+
 /* --- the script, through real shells ---------------------------------------------------------- */
 
 /* What stands where a login shell is: it gets the line, and the rest on its standard input. */
@@ -529,6 +577,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(takes_nothing_else_for_success, open_all, close_all),
         cmocka_unit_test_setup_teardown(keeps_the_last_noise, open_all, close_all),
         cmocka_unit_test_setup_teardown(passes_on_a_long_body, open_all, close_all),
+        cmocka_unit_test_setup_teardown(releases_what_is_held, open_all, close_all),
+        cmocka_unit_test_setup_teardown(releases_bytes_one_by_one, open_all, close_all),
         cmocka_unit_test_setup_teardown(says_how_it_ended, open_all, close_all),
         cmocka_unit_test_setup_teardown(says_that_a_program_is_missing, open_all, close_all),
         cmocka_unit_test_setup_teardown(passes_words_and_input_as_they_are, open_all, close_all),
