@@ -7,7 +7,7 @@
 # Programs come from $BUILD (plain), $BUILD-asan (ASan + UBSan) and $BUILD-tsan (TSan, the driver's
 # tests alone), built beforehand by `make check`. Unit tests run under both, the plain one through
 # valgrind unless the source says "not under valgrind:" and why; conformance tests run under both,
-# those of the driver under TSan too; shell tests run once, with the sanitized program; fuzz targets
+# those of the driver under TSan too, those of hosts as an ordinary user too; shell tests run once, with the sanitized program; fuzz targets
 # run for $FUZZ_SECONDS (10). Every test speaks TAP. One that crashes, exceeds $TEST_LIMIT_S, prints
 # no plan or breaks it counts as failed. Logs stay in $BUILD/test-logs.
 set -uo pipefail
@@ -133,6 +133,22 @@ run_program() {
         export DBSWEEP=$BUILD-tsan/dbsweep
         run_test "$file (tsan)" "$BUILD-tsan/$name"
     fi
+    if [[ $file == tests/conform/test_host* ]]; then
+        run_as_user "$file" "$BUILD-asan/$name"
+    fi
+}
+
+# Root needs no sudo: what hosts promise with it is tested as the ordinary user that the test's sshd
+# has, from a folder that this user may enter.
+run_as_user() {
+    local file=$1 program=$2 user=${DBSWEEP_TEST_SSH_USER:-} place
+    [ -n "$user" ] || return 0
+    user=${user%%@*}
+    place=$sshd_dir/${program##*/}
+    cp "$program" "$place"
+    DBSWEEP_TEST_LOCAL_ONLY=1 HOME=$sshd_dir/home run_test "$file (asan, as a user)" \
+        runuser -u "$user" -- "$place"
+    rm -f "$place"
 }
 
 run_file() {
@@ -171,12 +187,25 @@ start_mariadb() {
     fi
 }
 
+start_sshd() {
+    local words
+    if words=$(tests/support/sshd.sh start); then
+        eval "$words"
+        sshd_dir=$DBSWEEP_TEST_SSH_DIR
+    else
+        printf 'run.sh: no sshd; tests that need one will say so\n' >&2
+    fi
+}
+
 clean_up() {
     if [ -n "$child" ]; then
         kill -TERM "$child" 2>/dev/null # timeout hands it on to its group
     fi
     if [ -n "$pg_dir" ]; then
         tests/support/postgresql.sh stop "$pg_dir" >/dev/null 2>&1
+    fi
+    if [ -n "$sshd_dir" ]; then
+        tests/support/sshd.sh stop "$sshd_dir" >/dev/null 2>&1
     fi
     if [ -n "$my_dir" ]; then
         tests/support/mariadb.sh stop "$my_dir" >/dev/null 2>&1

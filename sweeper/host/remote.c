@@ -174,7 +174,8 @@ static bool is_cut_off(const struct host_process *process)
     return process->is_lost || (process->is_over[REMOTE_OUTPUT] && !has_ended(process));
 }
 
-/* Before the command began only its login shell, or what stands in its place, can have spoken. */
+/* What spoke before the mark is the login shell, or what stands in its place. That the command
+ * never began is not proven: its mark may have been lost on the way. */
 static bool not_begun_error(struct host_process *process, struct err *err)
 {
     const char *why = process->remote->transport->why(process->link);
@@ -184,8 +185,8 @@ static bool not_begun_error(struct host_process *process, struct err *err)
         host_last_words(filter->noise, filter->noise_size, said[i], sizeof said[i]);
     }
     bool is_silent = said[REMOTE_OUTPUT][0] == '\0' && said[REMOTE_ERROR][0] == '\0';
-    err_set(err, ERR_CODE_host, "%s was cut off before it began%s%s%s%s%s%s", process->command,
-            why[0] != '\0' ? ": " : "", why,
+    err_set(err, ERR_CODE_host, "%s was cut off before it said that it began%s%s%s%s%s%s",
+            process->command, why[0] != '\0' ? ": " : "", why,
             is_silent ? "" : ": what ran there said: ", said[REMOTE_OUTPUT],
             said[REMOTE_OUTPUT][0] != '\0' && said[REMOTE_ERROR][0] != '\0' ? " " : "",
             said[REMOTE_ERROR]);
@@ -197,7 +198,7 @@ static bool not_begun_error(struct host_process *process, struct err *err)
 static bool cut_off_error(struct host_process *process, struct err *err)
 {
     const char *why = process->remote->transport->why(process->link);
-    if (!has_begun(process)) {
+    if (!has_begun(process) && !process->is_lost) {
         return not_begun_error(process, err);
     }
     err_set(err, ERR_CODE_host, "%s was cut off and nobody knows how it ended%s%.200s",

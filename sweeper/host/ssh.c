@@ -82,16 +82,28 @@ static bool run_line(struct remote_link *link, const char *line, int64_t deadlin
     return result == 0 || ssh_step_failed(ssh, result, "running a command", err);
 }
 
-static void link_close(struct remote_link *link)
+/* Waits but briefly for the server's answer, but for what is half sent as long as any call does. */
+static void free_channel(struct remote_link *link)
 {
     struct ssh *ssh = link->ssh;
-    int64_t deadline = clock_deadline_ms(CLOSE_MS);
-    int result = 0;
-    if (!is_gone(link)) {
-        SSH_UNTIL(ssh, deadline, result, libssh2_channel_free(link->channel));
-        if (result == LIBSSH2_ERROR_EAGAIN && is_unsent(ssh)) {
-            snprintf(ssh->why, sizeof ssh->why, "a channel could not be closed");
+    int64_t answer_by = clock_deadline_ms(CLOSE_MS);
+    int64_t sent_by = clock_deadline_ms(STUCK_MS);
+    while (libssh2_channel_free(link->channel) == LIBSSH2_ERROR_EAGAIN) {
+        int64_t until = is_unsent(ssh) ? sent_by : answer_by;
+        if (clock_passed(until)) {
+            break;
         }
+        ssh_wait(ssh, false, until);
+    }
+    if (is_unsent(ssh)) {
+        snprintf(ssh->why, sizeof ssh->why, "a channel could not be closed");
+    }
+}
+
+static void link_close(struct remote_link *link)
+{
+    if (!is_gone(link)) {
+        free_channel(link);
     }
     struct arena arena = link->arena;
     arena_close(&arena);

@@ -21,7 +21,8 @@ static void must_be_cut_off(const char *script, int64_t wait_ms)
     }
     assert_int_equal(err.code, ERR_CODE_host);
     assert_int_equal(err.class, ERR_TARGET);
-    assert_non_null(strstr(err.text, "was cut off and nobody knows how it ended"));
+    assert_non_null(strstr(err.text, " was cut off "));
+    assert_null(strstr(err.text, "before it began")); /* nobody can know that */
     assert_true(clock_now_ns() - began_ns < wait_ms * NS_PER_MS);
 }
 
@@ -332,6 +333,7 @@ static void runs_commands_while_others_are_spoken_to(void **state)
     const char *const cat[] = {"cat", NULL};
     const char *const flood[] = {"sh", "-c", "yes; exit 0", NULL};
     static char data[60000];
+    spec.ssh = usual.user[0] != '\0' ? usual.user : usual.root; /* root's start files may be slow */
     must_reach(&spec);
     struct host_process *talking[] = {spawn(cat), spawn(cat), spawn(flood)};
     for (size_t i = 0; i < sizeof data; i++) {

@@ -8,6 +8,7 @@
  *   DBSWEEP_TEST_SSH_USER         the same for a user who may use sudo without a password
  *   DBSWEEP_TEST_SSH_IDENTITY     key file
  *   DBSWEEP_TEST_SSH_KNOWN_HOSTS  file with that machine's key
+ *   DBSWEEP_TEST_LOCAL_ONLY       set: this machine alone, in a second run as another user
  */
 #ifndef TESTS_SUPPORT_HOST_SUBJECTS_H
 #define TESTS_SUPPORT_HOST_SUBJECTS_H
@@ -214,6 +215,10 @@ static inline void subjects_of_drivers(void)
         struct subject *subject = subject_add(host_drivers[i]->name);
         if (strcmp(subject->name, "local") == 0)
             continue;
+        if (getenv("DBSWEEP_TEST_LOCAL_ONLY") != NULL) {
+            subject_count--;
+            continue;
+        }
         subject->spec = (struct host_spec){
             .ssh = getenv("DBSWEEP_TEST_SSH"),
             .identity = getenv("DBSWEEP_TEST_SSH_IDENTITY"),
