@@ -166,6 +166,7 @@ run_file() {
 
 pg_dir=
 my_dir=
+sshd_dir=
 
 start_postgresql() {
     local words
@@ -246,6 +247,7 @@ main() {
     if needs_servers "${files[@]}"; then
         start_postgresql
         start_mariadb
+        start_sshd
     fi
     for file in "${files[@]}"; do
         [ -z "$file" ] || run_file "$file"

@@ -119,25 +119,21 @@ static void connects_anew_after_it_was_dropped(void **state)
 
 static void outlives_a_server_that_drops_the_idle(void **state)
 {
-    struct server server;
-    server_start(&server, "ClientAliveInterval 1\nClientAliveCountMax 1\n");
-    struct host_spec spec = spec_of(&server, *state);
+    server_start(&own, "ClientAliveInterval 1\nClientAliveCountMax 1\n");
+    struct host_spec spec = spec_of(&own, *state);
     struct host_result result;
     must_reach(&spec);
     usleep(4 * 1000 * 1000);
     assert_works();
     assert_true(do_there("sleep 4; exit 6", 20000, &result)); /* it is answered meanwhile */
     assert_int_equal(result.exit_status, 6);
-    test_close(state);
-    server_stop(&server);
 }
 
 /* The server asks whether we live while it takes no input of ours. */
 static void answers_while_it_sends(void **state)
 {
-    struct server server;
-    server_start(&server, "ClientAliveInterval 1\nClientAliveCountMax 2\n");
-    struct host_spec spec = spec_of(&server, *state);
+    server_start(&own, "ClientAliveInterval 1\nClientAliveCountMax 2\n");
+    struct host_spec spec = spec_of(&own, *state);
     struct host_result result;
     char *data = arena_alloc(&arena, (size_t)16 << 20);
     char sha256[65];
@@ -153,13 +149,10 @@ static void answers_while_it_sends(void **state)
     }
     assert_int_equal(result.exit_status, 0);
     assert_memory_equal(result.output, sha256, 64);
-    test_close(state);
-    server_stop(&server);
 }
 
 static void takes_no_channel_timeout_for_success(void **state)
 {
-    struct server server;
     const char *known = do_here("printf 'ChannelTimeout session:*=1s\\n' >\"$1/timeout\" && "
                                 "/usr/sbin/sshd -t -h \"$1/host\" -f \"$1/timeout\" 2>&1 || :",
                                 usual.directory, NULL);
@@ -167,44 +160,39 @@ static void takes_no_channel_timeout_for_success(void **state)
         print_message("this sshd has no ChannelTimeout: %s\n", known);
         skip();
     }
-    server_start(&server, "ChannelTimeout session:*=2s\n");
-    struct host_spec spec = spec_of(&server, *state);
+    server_start(&own, "ChannelTimeout session:*=2s\n");
+    struct host_spec spec = spec_of(&own, *state);
     must_reach(&spec);
     must_be_cut_off("sleep 6; exit 0", 20000);
     assert_works();
     usleep(3500 * 1000);
     assert_works();
-    test_close(state);
-    server_stop(&server);
 }
 
 /* A machine that is set up anew while a sweep runs must be judged again. */
 static void judges_the_key_again_when_it_connects_anew(void **state)
 {
-    struct server server;
     struct host_result result;
-    server_start(&server, "");
-    struct host_spec spec = spec_of(&server, *state);
+    server_start(&own, "");
+    struct host_spec spec = spec_of(&own, *state);
     must_reach(&spec);
     const char *serving = "kill \"$(cat \"$1/sshd.pid\")\"; while kill -0 \"$(cat \"$1/sshd.pid\" "
                           "2>/dev/null)\" 2>/dev/null; do sleep 0.1; done";
-    do_here(serving, server.directory, NULL);
+    do_here(serving, own.directory, NULL);
     must_be_cut_off(SERVING "kill -9 $serving; sleep 5", 20000);
     assert_false(do_there("true", 10000, &result));
     assert_int_equal(err.code, ERR_CODE_host);
-    do_here("/usr/sbin/sshd -f \"$1/sshd_config\" -E \"$1/sshd.log\"", server.directory, NULL);
+    do_here("/usr/sbin/sshd -f \"$1/sshd_config\" -E \"$1/sshd.log\"", own.directory, NULL);
     assert_works();
-    do_here(serving, server.directory, NULL);
+    do_here(serving, own.directory, NULL);
     must_be_cut_off(SERVING "kill -9 $serving; sleep 5", 20000);
     do_here(
         "sed -i '/host_rsa/d' \"$1/sshd_config\"; cp \"$1/other\" \"$1/host\"; rm \"$1/host.pub\"; "
         "/usr/sbin/sshd -f \"$1/sshd_config\" -E \"$1/sshd.log\"",
-        server.directory, NULL);
+        own.directory, NULL);
     assert_false(do_there("touch \"/tmp/dbsweep-must-not-be\"", 10000, &result));
     assert_int_equal(err.code, ERR_CODE_host_key);
     assert_int_not_equal(access("/tmp/dbsweep-must-not-be", F_OK), 0);
-    test_close(state);
-    server_stop(&server);
 }
 
 /* Stopped, as a machine that hangs: bounded, no success, and used again once it goes on. */
@@ -233,16 +221,15 @@ static void tells_of_a_forced_command(void **state)
     static const char *const lines[] = {"ForceCommand echo no commands for you\n",
                                         "ForceCommand false\n", "ForceCommand internal-sftp\n"};
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
-        struct server server;
-        server_start(&server, lines[i]);
-        struct host_spec spec = spec_of(&server, *state);
+        server_start(&own, lines[i]);
+        struct host_spec spec = spec_of(&own, *state);
         int64_t began_ns = clock_now_ns();
         assert_false(reach(&spec));
         assert_int_equal(err.code, ERR_CODE_host);
         assert_true(i > 0 || strstr(err.text, "no commands for you") != NULL);
         assert_non_null(strstr(err.hint, "ForceCommand"));
         assert_true(clock_now_ns() - began_ns < 30 * NS_PER_S);
-        server_stop(&server);
+        server_stop(&own);
     }
 }
 
@@ -266,11 +253,10 @@ static void must_finish(struct host_process *process, int64_t wait_ms, struct ho
 
 static void needs_few_sessions(void **state)
 {
-    struct server server;
     struct host_result result;
     const char *const cat[] = {"cat", NULL};
-    server_start(&server, is_libssh2(*state) ? "MaxSessions 1\n" : "MaxSessions 2\n");
-    struct host_spec spec = spec_of(&server, *state);
+    server_start(&own, is_libssh2(*state) ? "MaxSessions 1\n" : "MaxSessions 2\n");
+    struct host_spec spec = spec_of(&own, *state);
     must_reach(&spec);
     struct host_process *process = spawn(cat);
     assert_non_null(process);
@@ -285,23 +271,18 @@ static void needs_few_sessions(void **state)
     must_finish(process, 10000, &result);
     assert_string_equal(result.output, "hello");
     assert_works();
-    test_close(state);
-    server_stop(&server);
 }
 
 static void works_or_says_why_with_one_session(void **state)
 {
-    struct server server;
-    server_start(&server, "MaxSessions 1\n");
-    struct host_spec spec = spec_of(&server, *state);
+    server_start(&own, "MaxSessions 1\n");
+    struct host_spec spec = spec_of(&own, *state);
     if (reach(&spec)) {
         assert_works();
     } else {
         assert_int_equal(err.code, ERR_CODE_host);
         assert_non_null(strstr(err.hint, "MaxSessions"));
     }
-    test_close(state);
-    server_stop(&server);
 }
 
 /* --- several at once -------------------------------------------------------------------------- */
@@ -333,7 +314,6 @@ static void runs_commands_while_others_are_spoken_to(void **state)
     const char *const cat[] = {"cat", NULL};
     const char *const flood[] = {"sh", "-c", "yes; exit 0", NULL};
     static char data[60000];
-    spec.ssh = usual.user[0] != '\0' ? usual.user : usual.root; /* root's start files may be slow */
     must_reach(&spec);
     struct host_process *talking[] = {spawn(cat), spawn(cat), spawn(flood)};
     for (size_t i = 0; i < sizeof data; i++) {

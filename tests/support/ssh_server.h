@@ -31,6 +31,7 @@ static struct host *here;
 static struct host *there; /* what a test opened; closed after it */
 static struct err err;
 static struct server usual; /* for the tests that need no other */
+static struct server own;   /* started by a test; stopped after it */
 
 /* --- commands --------------------------------------------------------------------------------- */
 
@@ -108,7 +109,8 @@ static inline const char *in_server(const struct server *server, const char *nam
 
 static inline struct host_spec spec_of(const struct server *server, const char *transport)
 {
-    return (struct host_spec){.ssh = server->root,
+    /* root's start files may be slow */
+    return (struct host_spec){.ssh = server->user[0] != '\0' ? server->user : server->root,
                               .identity = in_server(server, "id"),
                               .known_hosts = in_server(server, "known_hosts"),
                               .transport = transport};
@@ -191,6 +193,7 @@ static inline int test_close(void **state)
     (void)state;
     host_close(there);
     there = NULL;
+    server_stop(&own);
     return 0;
 }
 
