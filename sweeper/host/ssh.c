@@ -69,10 +69,25 @@ static int open_channel_soon(struct remote_link *link, int64_t deadline)
     return result;
 }
 
-static bool run_line(struct remote_link *link, const char *line, int64_t deadline, struct err *err)
+static bool is_lost(int result)
+{
+    return result == LIBSSH2_ERROR_SOCKET_RECV || result == LIBSSH2_ERROR_SOCKET_SEND ||
+           result == LIBSSH2_ERROR_SOCKET_DISCONNECT;
+}
+
+static bool run_line(struct remote_link *link, const char *line, bool is_used, int64_t deadline,
+                     struct err *err)
 {
     struct ssh *ssh = link->ssh;
     int result = open_channel_soon(link, deadline);
+    if (is_used && is_lost(result)) { /* dropped while idle; nothing of the command was sent */
+        ssh_keep_why(ssh);
+        if (!ssh_connect(ssh, deadline, err)) {
+            return false;
+        }
+        link->generation = ssh->generation;
+        result = open_channel_soon(link, deadline);
+    }
     if (result != 0) {
         return ssh_step_failed(ssh, result, "opening a channel", err);
     }
@@ -114,6 +129,7 @@ static bool link_start(struct remote_host *remote, const char *line, int64_t dea
 {
     struct ssh *ssh = (struct ssh *)remote;
     struct arena arena;
+    unsigned before = ssh->generation;
     if (!ssh_connect(ssh, deadline, err)) {
         return false;
     }
@@ -125,7 +141,7 @@ static bool link_start(struct remote_host *remote, const char *line, int64_t dea
     link->arena = arena;
     link->ssh = ssh;
     link->generation = ssh->generation;
-    if (!run_line(link, line, deadline, err)) {
+    if (!run_line(link, line, ssh->generation == before, deadline, err)) {
         link_close(link);
         return false;
     }
