@@ -22,7 +22,7 @@ struct trial_setup {
     struct console *console;
     struct host *load_host;   /* where the worker runs */
     const char *load_program; /* dbsweep there; NULL: this one, or the one in its PATH */
-    const char *reset;      /* "none" "reload" "snapshot" "command": resolved */
+    const char *reset;        /* "none" "reload" "snapshot" "command": resolved */
 };
 
 struct trial {
