@@ -100,5 +100,5 @@ for transport in libssh2 openssh; do
         done
     done
 done
-is 'no ssh of ours is left' "$(pgrep -f "ssh .*ControlPath=/tmp/dbsweep-ssh" | wc -l)" 0
+is 'no ssh of ours is left' "$(pgrep -f "ssh .*$DBSWEEP_TEST_SSH_DIR" | wc -l)" 0
 plan
