@@ -375,7 +375,7 @@ static void assert_said(struct outcome *outcome, enum remote_stream stream, cons
 
 #define EACH_SHELL(shell)                                                                          \
     const char *const *shell = login_shells[0];                                                    \
-    shell < login_shells[COUNT_OF(login_shells)];                                                  \
+    shell < login_shells[0] + 3 * COUNT_OF(login_shells);                                          \
     shell += 3
 
 static bool is_here(const char *const *shell)
