@@ -23,6 +23,34 @@ own_sshd() {
     at_end "\"$TOP/tests/support/sshd.sh\" stop $DBSWEEP_TEST_SSH_DIR 2>/dev/null"
 }
 
+# own_remote_host systemd|sid: a machine of the test's own, ended with the test. Sets
+# DBSWEEP_TEST_REMOTE_*, and what ssh_host needs. Where none can be made, nothing is tested.
+own_remote_host() {
+    local said status=0
+    said=$(DBSWEEP_TEST_OWNER=$$ "$TOP/tests/support/remote_host.sh" start "$1" \
+        2>"$TMP/remote.err") || status=$?
+    [ "$status" -ne 77 ] || skip_all "$(tail -n 1 "$TMP/remote.err")"
+    if [ "$status" -ne 0 ]; then
+        not_ok 'a machine of its own' "$(cat "$TMP/remote.err")"
+        plan
+    fi
+    eval "$said"
+    DBSWEEP_TEST_SSH_IDENTITY=$DBSWEEP_TEST_REMOTE_IDENTITY
+    DBSWEEP_TEST_SSH_KNOWN_HOSTS=$DBSWEEP_TEST_REMOTE_KNOWN_HOSTS
+    at_end "\"$TOP/tests/support/remote_host.sh\" stop $DBSWEEP_TEST_REMOTE_DIR"
+}
+
+# remote COMMAND...: there, as root
+remote() {
+    "$TOP/tests/support/remote_host.sh" run "$DBSWEEP_TEST_REMOTE_DIR" "$@"
+}
+
+# remote_file PATH: what must not change of it: hash, mode and owner, and what lies beside it
+remote_file() {
+    # shellcheck disable=SC2016 # for the shell there
+    remote sh -c 'sha256sum "$1" && stat -c "%a %U %G" "$1" && ls -A "${1%/*}"' sh "$1"
+}
+
 # ssh_host TRANSPORT ADDRESS [MORE]: the host of a target, for pg_sweep and my_sweep, in SSH_HOST.
 ssh_host() {
     # shellcheck disable=SC2034 # for both
