@@ -41,17 +41,14 @@ static bool shut_down(const struct server *server, int64_t deadline, struct err 
 static bool run_stop(struct server *server, int64_t deadline, struct arena *scratch,
                      struct host_result *out, struct err *err)
 {
-    const struct my_state *state = my_state_of(server);
-    const char *const unit_argv[] = {"systemctl", "stop", state->unit, NULL};
-    const char *const *argv = server->spec->stop != NULL ? server->spec->stop
-                              : state->unit != NULL      ? unit_argv
-                                                         : NULL;
-    if (argv == NULL) {
-        return shut_down(server, deadline, err);
-    }
+    const char *unit = my_state_of(server)->unit;
     const struct host_command command = {
-        .argv = argv, .deadline = deadline, .daemon = true, .until_stop = true};
-    return host_run(server->host, &command, scratch, out, err);
+        .argv = server->spec->stop, .deadline = deadline, .daemon = true, .until_stop = true};
+    if (server->spec->stop != NULL) {
+        return host_run(server->host, &command, scratch, out, err);
+    }
+    return unit != NULL ? unit_stop(server->host, unit, deadline, scratch, out, err)
+                        : shut_down(server, deadline, err);
 }
 
 /* Whether something still answers, where the process cannot be looked at. */
@@ -138,6 +135,13 @@ static bool learn(struct server *server, const struct my_process *process, int64
     return state->is_probed;
 }
 
+/* systemd may be about to start it again (Restart=): a unit is stopped although nothing runs. */
+static bool is_by_unit(const struct server *server)
+{
+    const struct target_spec *spec = server->spec;
+    return spec->stop != NULL ? unit_is_named(spec->stop) : my_state_of(server)->unit != NULL;
+}
+
 bool my_stop(struct server *server, int64_t deadline, struct err *err)
 {
     struct my_process process = {0};
@@ -151,7 +155,7 @@ bool my_stop(struct server *server, int64_t deadline, struct err *err)
     }
     /* Also where no process serves the directory: the server may see it by another path. */
     bool runs = process.pid != 0 || answers(server);
-    bool stopped = !runs || stop_process(server, &process, deadline, err);
+    bool stopped = (!runs && !is_by_unit(server)) || stop_process(server, &process, deadline, err);
     if (stopped) {
         server->facts.identity = "";
     }
@@ -159,19 +163,6 @@ bool my_stop(struct server *server, int64_t deadline, struct err *err)
 }
 
 /* ---- start ---- */
-
-static bool start_unit(const struct server *server, int64_t deadline, struct arena *scratch,
-                       struct host_result *out, struct err *err)
-{
-    const char *unit = my_state_of(server)->unit;
-    /* Manual starts count towards systemd's start limit too. */
-    const char *const reset[] = {"systemctl", "reset-failed", unit, NULL};
-    const char *const start[] = {"systemctl", "start", unit, NULL};
-    const struct host_command first = {.argv = reset, .deadline = deadline};
-    const struct host_command second = {.argv = start, .deadline = deadline, .until_stop = true};
-    return host_run(server->host, &first, scratch, out, err) &&
-           host_run(server->host, &second, scratch, out, err);
-}
 
 static bool run_start(struct server *server, int64_t deadline, struct arena *scratch,
                       struct host_result *out, struct err *err)
@@ -182,15 +173,13 @@ static bool run_start(struct server *server, int64_t deadline, struct arena *scr
         return false;
     }
     if (argv != NULL) {
-        const struct host_command command = {
-            .argv = argv, .deadline = deadline, .daemon = true, .until_stop = true};
-        return host_run(server->host, &command, scratch, out, err);
+        return unit_run(server->host, argv, deadline, scratch, out, err);
     }
     if (!state->is_probed && state->unit == NULL && !my_unit_guess(server, deadline, err)) {
         return false;
     }
     if (state->unit != NULL) {
-        return start_unit(server, deadline, scratch, out, err);
+        return unit_start(server->host, state->unit, deadline, scratch, out, err);
     }
     err_set(err, ERR_CODE_unsupported, "how the server is started is not known");
     return err_hint(err, "give target.stop and target.start");

@@ -239,63 +239,6 @@ static bool find_start_log(struct server *server, long pid, int64_t deadline, st
     return true;
 }
 
-/* ---- systemd ---- */
-
-/* ".../mariadb.service" as the last name of a line of /proc/PID/cgroup. */
-static const char *unit_in(struct bytes cgroups, struct arena *arena)
-{
-    for (size_t at = 0; at < cgroups.size;) {
-        const char *line = cgroups.data + at;
-        const char *newline = memchr(line, '\n', cgroups.size - at);
-        size_t length = newline != NULL ? (size_t)(newline - line) : cgroups.size - at;
-        const char *slash = memrchr(line, '/', length);
-        if (slash != NULL) {
-            const char *name = arena_strndup(arena, slash + 1, length - (size_t)(slash + 1 - line));
-            if (name != NULL && text_ends_with(name, ".service")) {
-                return name;
-            }
-        }
-        at += length + 1;
-    }
-    return NULL;
-}
-
-/* What `systemctl show` says of one property; NULL in *out where there is no systemd. */
-static bool ask_unit(const struct server *server, const char *unit, const char *property,
-                     int64_t deadline, const char **out, struct err *err)
-{
-    const char *option = arena_printf(server->arena, "--property=%s", property);
-    const char *const argv[] = {"systemctl", "show", option, "--value", unit, NULL};
-    if (option == NULL) {
-        return err_memory(err);
-    }
-    return my_ask_host(server, argv, deadline, server->arena, out, err);
-}
-
-/* Only where systemd itself names this very process: then it must be systemd that stops it. */
-static bool find_unit(struct server *server, long pid, int64_t deadline, struct err *err)
-{
-    CLEANUP(arena_close) struct arena scratch;
-    struct bytes cgroups = {0};
-    char number[32];
-    const char *main_pid = NULL;
-    arena_open(&scratch, MY_SCRATCH_BYTES);
-    my_state_of(server)->unit = NULL;
-    snprintf(number, sizeof number, "%ld", pid);
-    if (!read_process_file(server, pid, "cgroup", deadline, &scratch, &cgroups, err)) {
-        return false;
-    }
-    const char *unit = unit_in(cgroups, server->arena);
-    if (unit == NULL) {
-        return true;
-    }
-    if (!ask_unit(server, unit, "MainPID", deadline, &main_pid, err)) {
-        return false;
-    }
-    my_state_of(server)->unit = main_pid != NULL && strcmp(main_pid, number) == 0 ? unit : NULL;
-    return true;
-}
-
 bool my_process_examine(struct server *server, const struct my_process *process, int64_t deadline,
                         struct err *err)
 {
@@ -311,18 +254,19 @@ bool my_process_examine(struct server *server, const struct my_process *process,
     read_words(server, words);
     read_environment(server, environment);
     return find_start_log(server, process->pid, deadline, err) &&
-           find_unit(server, process->pid, deadline, err);
+           unit_find(server->host, process->pid, deadline, server->arena,
+                     &my_state_of(server)->unit, err);
 }
 
 bool my_unit_guess(struct server *server, int64_t deadline, struct err *err)
 {
     static const char *const units[] = {"mariadb.service", "mysql.service", "mysqld.service"};
     for (size_t i = 0; i < COUNT_OF(units); i++) {
-        const char *load_state = NULL;
-        if (!ask_unit(server, units[i], "LoadState", deadline, &load_state, err)) {
+        bool is_loaded = false;
+        if (!unit_is_loaded(server->host, units[i], deadline, &is_loaded, err)) {
             return false;
         }
-        if (load_state != NULL && strcmp(load_state, "loaded") == 0) {
+        if (is_loaded) {
             my_state_of(server)->unit = units[i];
             return true;
         }

@@ -23,11 +23,11 @@ bool my_log_mark(struct server *server, int64_t deadline, struct err *err)
     const char *path = log_file(server);
     const char *size = NULL;
     arena_open(&scratch, MY_SCRATCH_BYTES);
-    state->mark.wall_us = clock_wall_us();
+    state->mark.since[0] = '\0';
     state->mark.size_bytes = 0;
     snprintf(state->mark.path, sizeof state->mark.path, "%s", path != NULL ? path : "");
     if (path == NULL) {
-        return true;
+        return state->unit == NULL || unit_time(server->host, deadline, state->mark.since, err);
     }
     const char *const argv[] = {"stat", "-L", "-c", "%s", "--", path, NULL};
     if (!my_ask_host(server, argv, deadline, &scratch, &size, err)) {
@@ -50,20 +50,6 @@ static bool run_tail(const struct server *server, const char *const *argv, size_
     return true;
 }
 
-static bool read_journal(const struct server *server, const char *limit, size_t limit_bytes,
-                         int64_t deadline, struct arena *arena, const char **out, struct err *err)
-{
-    static const char script[] = "journalctl -q -o cat --no-pager -u \"$1\" --since \"@$2\""
-                                 " 2>/dev/null | tail -c \"$3\"";
-    char since[32];
-    int64_t mark_us = my_state_of(server)->mark.wall_us;
-    snprintf(since, sizeof since, "%lld.%06lld", (long long)(mark_us / 1000000),
-             (long long)(mark_us % 1000000));
-    const char *const argv[] = {"/bin/sh", "-c",  script, "dbsweep", my_state_of(server)->unit,
-                                since,     limit, NULL};
-    return run_tail(server, argv, limit_bytes, deadline, arena, out, err);
-}
-
 bool my_log_tail(struct server *server, int64_t deadline, size_t limit_bytes, struct arena *arena,
                  const char **out, struct err *err)
 {
@@ -75,8 +61,9 @@ bool my_log_tail(struct server *server, int64_t deadline, size_t limit_bytes, st
     *out = "";
     snprintf(limit, sizeof limit, "%zu", limit_bytes);
     if (path == NULL) {
-        return state->unit == NULL ||
-               read_journal(server, limit, limit_bytes, deadline, arena, out, err);
+        return state->unit == NULL || state->mark.since[0] == '\0' ||
+               unit_journal(server->host, state->unit, state->mark.since, limit_bytes, deadline,
+                            arena, out, err);
     }
     bool is_marked = strcmp(path, state->mark.path) == 0;
     snprintf(from, sizeof from, "%lld", (long long)(is_marked ? state->mark.size_bytes : 0) + 1);

@@ -133,8 +133,8 @@ static const char *remedy_of(const struct reading *reading, const char *name, st
                                   "RESET PERSIST %s, and write its value into the option"
                                   " file",
                                   name)
-                   : "that value ends with the next restart: write it into the option file and"
-                     " restart, or set it back";
+                   : "that value ends with the next restart: write it into the option file if it"
+                     " is to stay, and restart the server";
     }
 }
 
@@ -175,9 +175,16 @@ static const struct {
     const char *statement;
     const char *finding;
 } roles[] = {
-    {"show slave status", "the server is a replica"},
+    {"show all slaves status", "the server is a replica"}, /* MariaDB: of every name */
+    {"show replica status", "the server is a replica"},    /* MySQL 8.0.22 and later */
+    {"show slave status", "the server is a replica"},      /* MySQL before 8.4 */
     {"select 1 from information_schema.processlist where command like 'Binlog Dump%' limit 1",
      "replicas follow this server"},
+    {"select 1 from performance_schema.processlist where command like 'Binlog Dump%' limit 1",
+     "replicas follow this server"}, /* information_schema's goes away */
+    {"select 1 from performance_schema.replication_group_members where member_state <> 'OFFLINE'"
+     " limit 1",
+     "the server is a member of a replication group"},
     {"show global status where variable_name = 'wsrep_cluster_size' and value > 0",
      "the server is a node of a Galera cluster"},
 };

@@ -112,7 +112,8 @@ static bool examine(struct server *server, struct session *session, int64_t dead
     struct my_process process = {0};
     my_state_of(server)->is_probed = true;
     return find_process(server, session, deadline, &process, err) &&
-           (process.pid == 0 || my_process_examine(server, &process, deadline, err));
+           (process.pid == 0 || my_process_examine(server, &process, deadline, err)) &&
+           unit_refuse(server, process.pid, my_state_of(server)->unit, deadline, err);
 }
 
 /* The sweep file may name the file by another path than the server does; its own is kept, because

@@ -6,6 +6,7 @@
 
 #include "backends/backend.h"
 #include "backends/mysql/options.h"
+#include "backends/unit.h"
 
 #define MY_SCRATCH_BYTES ((size_t)16 << 20)
 
@@ -43,7 +44,7 @@ struct my_state {
     struct { /* how far the log had been written */
         char path[1024];
         int64_t size_bytes;
-        int64_t wall_us;
+        char since[UNIT_TIME_BYTES]; /* for the journal; "" none */
     } mark;
     int64_t started_s; /* wall clock; with the connection's number, where processes are hidden */
     int64_t connection_id;

@@ -29,10 +29,15 @@ static const char mariadb_statement[] =
     "select lower(variable_name), global_value, global_value_origin, global_value_path,"
     " variable_type, enum_value_list, command_line_argument, variable_comment"
     " from information_schema.system_variables where global_value_origin is not null";
+/* The source is of the running value: what SET PERSIST or PERSIST_ONLY wrote since the start, and
+ * will be there with the next one, shows in persisted_variables alone. */
 static const char mysql_statement[] =
-    "select lower(i.variable_name), g.variable_value, i.variable_source, i.variable_path"
+    "select lower(i.variable_name), g.variable_value,"
+    " if(p.variable_name is not null and @@persisted_globals_load, 'PERSISTED', i.variable_source),"
+    " i.variable_path"
     " from performance_schema.variables_info i join performance_schema.global_variables g"
-    " on g.variable_name = i.variable_name";
+    " on g.variable_name = i.variable_name left join performance_schema.persisted_variables p"
+    " on p.variable_name = i.variable_name";
 static const char plain_statement[] = "show global variables";
 
 /* Options that MariaDB 10.6 and later accept and ignore ("was removed. It does nothing now").

@@ -56,10 +56,7 @@ static bool run_stop(struct server *server, int64_t deadline, struct arena *scra
         return host_run(server->host, &command, scratch, out, err);
     }
     if (state->unit != NULL) {
-        const char *const argv[] = {"systemctl", "stop", state->unit, NULL};
-        const struct host_command command = {
-            .argv = argv, .deadline = deadline, .until_stop = true};
-        return host_run(server->host, &command, scratch, out, err);
+        return unit_stop(server->host, state->unit, deadline, scratch, out, err);
     }
     if (!pg_locate(server, deadline, err)) {
         return false;
@@ -154,7 +151,8 @@ static bool learn_unit(struct server *server, const struct pg_process *process, 
     if (state->is_probed || process->pid == 0) {
         return true;
     }
-    state->is_probed = pg_unit_find(server, process, deadline, err);
+    state->is_probed =
+        unit_find(server->host, process->pid, deadline, server->arena, &state->unit, err);
     return state->is_probed;
 }
 
@@ -178,6 +176,13 @@ static bool find_running(struct server *server, int64_t deadline, struct pg_proc
     return true;
 }
 
+/* systemd may be about to start it again (Restart=): a unit is stopped although nothing runs. */
+static bool is_by_unit(const struct server *server)
+{
+    const struct target_spec *spec = server->spec;
+    return spec->stop != NULL ? unit_is_named(spec->stop) : pg_state_of(server)->unit != NULL;
+}
+
 bool pg_stop(struct server *server, int64_t deadline, struct err *err)
 {
     struct pg_process process = {0};
@@ -190,7 +195,7 @@ bool pg_stop(struct server *server, int64_t deadline, struct err *err)
         !learn_unit(server, &process, deadline, err)) {
         return false;
     }
-    bool stopped = !runs || stop_process(server, &process, deadline, err);
+    bool stopped = (!runs && !is_by_unit(server)) || stop_process(server, &process, deadline, err);
     if (stopped) {
         server->facts.identity = "";
     }
@@ -251,19 +256,6 @@ static bool start_by_pg_ctl(struct server *server, int64_t deadline, struct aren
     return pg_run_as_owner(server, words, COUNT_OF(words), true, deadline, scratch, out, err);
 }
 
-static bool start_unit(const struct server *server, int64_t deadline, struct arena *scratch,
-                       struct host_result *out, struct err *err)
-{
-    const char *unit = pg_state_of(server)->unit;
-    /* Manual starts count towards systemd's start limit too. */
-    const char *const reset[] = {"systemctl", "reset-failed", unit, NULL};
-    const char *const start[] = {"systemctl", "start", unit, NULL};
-    const struct host_command first = {.argv = reset, .deadline = deadline};
-    const struct host_command second = {.argv = start, .deadline = deadline, .until_stop = true};
-    return host_run(server->host, &first, scratch, out, err) &&
-           host_run(server->host, &second, scratch, out, err);
-}
-
 static bool run_start(struct server *server, int64_t deadline, struct arena *scratch,
                       struct host_result *out, struct err *err)
 {
@@ -273,15 +265,13 @@ static bool run_start(struct server *server, int64_t deadline, struct arena *scr
         return false;
     }
     if (argv != NULL) {
-        const struct host_command command = {
-            .argv = argv, .deadline = deadline, .daemon = true, .until_stop = true};
-        return host_run(server->host, &command, scratch, out, err);
+        return unit_run(server->host, argv, deadline, scratch, out, err);
     }
     if (!state->is_probed &&
         !(pg_locate(server, deadline, err) && pg_unit_guess(server, deadline, err))) {
         return false;
     }
-    return state->unit != NULL ? start_unit(server, deadline, scratch, out, err)
+    return state->unit != NULL ? unit_start(server->host, state->unit, deadline, scratch, out, err)
                                : start_by_pg_ctl(server, deadline, scratch, out, err);
 }
 

@@ -290,64 +290,6 @@ bool pg_locate(struct server *server, int64_t deadline, struct err *err)
 
 /* ---- systemd ---- */
 
-/* ".../postgresql@15-main.service" as the last name of a line of /proc/PID/cgroup. */
-static const char *unit_in(const char *cgroups, struct arena *arena)
-{
-    for (const char *line = cgroups; *line != '\0';) {
-        size_t length = strcspn(line, "\n");
-        const char *slash = memrchr(line, '/', length);
-        if (slash != NULL) {
-            const char *name = arena_strndup(arena, slash + 1, length - (size_t)(slash + 1 - line));
-            if (name != NULL && text_ends_with(name, ".service")) {
-                return name;
-            }
-        }
-        line += length + (line[length] == '\n');
-    }
-    return NULL;
-}
-
-/* What `systemctl show` says of one property; NULL in *out where there is no systemd. */
-static bool ask_unit(const struct server *server, const char *unit, const char *property,
-                     int64_t deadline, const char **out, struct err *err)
-{
-    const char *option = arena_printf(server->arena, "--property=%s", property);
-    const char *const argv[] = {"systemctl", "show", option, "--value", unit, NULL};
-    if (option == NULL) {
-        return err_memory(err);
-    }
-    return pg_ask_host(server, argv, deadline, server->arena, out, err);
-}
-
-/* Only where systemd itself names this very process: then it must be systemd that stops it, or
- * the unit would be found failed and started behind our back. */
-bool pg_unit_find(struct server *server, const struct pg_process *process, int64_t deadline,
-                  struct err *err)
-{
-    char path[64];
-    char pid[32];
-    const char *cgroups = NULL;
-    const char *main_pid = NULL;
-    const char *const argv[] = {"cat", path, NULL};
-    pg_state_of(server)->unit = NULL;
-    snprintf(path, sizeof path, "/proc/%ld/cgroup", process->pid);
-    snprintf(pid, sizeof pid, "%ld", process->pid);
-    if (!pg_ask_host(server, argv, deadline, server->arena, &cgroups, err)) {
-        return false;
-    }
-    const char *unit = cgroups != NULL ? unit_in(cgroups, server->arena) : NULL;
-    if (unit == NULL) {
-        return true;
-    }
-    if (!ask_unit(server, unit, "MainPID", deadline, &main_pid, err)) {
-        return false;
-    }
-    if (main_pid != NULL && strcmp(main_pid, pid) == 0) {
-        pg_state_of(server)->unit = unit;
-    }
-    return true;
-}
-
 /* Debian's clusters: config_file=/etc/postgresql/15/main/postgresql.conf belongs to the unit
  * postgresql@15-main, and pg_ctlcluster starts it through systemd too. */
 bool pg_unit_guess(struct server *server, int64_t deadline, struct err *err)
@@ -355,7 +297,7 @@ bool pg_unit_guess(struct server *server, int64_t deadline, struct err *err)
     struct pg_state *state = pg_state_of(server);
     char version[16];
     char name[64];
-    const char *load_state = NULL;
+    bool is_loaded = false;
     for (size_t i = 0; state->options[i] != NULL; i++) {
         if (sscanf(state->options[i],
                    "config_file=/etc/postgresql/%15[0-9.]/%63[^/]/postgresql.conf", version,
@@ -366,10 +308,10 @@ bool pg_unit_guess(struct server *server, int64_t deadline, struct err *err)
         if (unit == NULL) {
             return err_memory(err);
         }
-        if (!ask_unit(server, unit, "LoadState", deadline, &load_state, err)) {
+        if (!unit_is_loaded(server->host, unit, deadline, &is_loaded, err)) {
             return false;
         }
-        state->unit = load_state != NULL && strcmp(load_state, "loaded") == 0 ? unit : NULL;
+        state->unit = is_loaded ? unit : NULL;
     }
     return true;
 }

@@ -1,8 +1,8 @@
 /*
- * What the server wrote since a mark: its standard error, which takes everything up to the moment
- * when the logging collector takes over, the log that the sweep file or the probe named, and the
- * collector's present file, which is a new one after most starts (current_logfiles, manual 15,
- * 20.8.1).
+ * What the server wrote since a mark: its standard error, a file or the journal of its unit, which
+ * takes everything up to the moment when the logging collector takes over, the log that the sweep
+ * file or the probe named, and the collector's present file, which is a new one after most starts
+ * (current_logfiles, manual 15, 20.8.1).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,11 +90,21 @@ static bool measure(const struct server *server, int64_t deadline, struct arena 
     return true;
 }
 
+/* Standard error goes there unless somebody sent it elsewhere. */
+static bool is_in_journal(const struct pg_state *state)
+{
+    return state->unit != NULL && state->start_log == NULL;
+}
+
 bool pg_log_mark(struct server *server, int64_t deadline, struct err *err)
 {
     CLEANUP(arena_close) struct arena scratch;
     struct pg_state *state = pg_state_of(server);
     arena_open(&scratch, PG_SCRATCH_BYTES);
+    state->mark_since[0] = '\0';
+    if (is_in_journal(state) && !unit_time(server->host, deadline, state->mark_since, err)) {
+        return false;
+    }
     if (!list_files(server, deadline, &scratch, state->marks, err)) {
         return false;
     }
@@ -139,9 +149,17 @@ static bool add_tail(const struct server *server, const char *path, size_t limit
 bool pg_log_tail(struct server *server, int64_t deadline, size_t limit_bytes, struct arena *arena,
                  const char **out, struct err *err)
 {
+    const struct pg_state *state = pg_state_of(server);
     struct pg_log_mark files[PG_LOG_COUNT];
     struct text text;
+    const char *journal = "";
     text_open(&text, arena);
+    if (is_in_journal(state) && state->mark_since[0] != '\0' &&
+        !unit_journal(server->host, state->unit, state->mark_since, limit_bytes, deadline, arena,
+                      &journal, err)) {
+        return false;
+    }
+    text_add(&text, journal);
     if (!list_files(server, deadline, arena, files, err)) {
         return false;
     }

@@ -152,21 +152,24 @@ static bool has_commands(const struct target_spec *spec)
 static bool examine(struct server *server, int64_t deadline, struct err *err)
 {
     struct pg_process process = {0};
-    pg_state_of(server)->is_located = false; /* somebody may have started it anew */
-    pg_state_of(server)->is_probed = true;
+    struct pg_state *state = pg_state_of(server);
+    state->is_located = false; /* somebody may have started it anew */
+    state->is_probed = true;
+    state->unit = NULL;
     if (server->facts.data_directory == NULL && has_commands(server->spec)) {
-        return true;
+        return unit_refuse(server, 0, NULL, deadline, err);
     }
-    bool examined = pg_process_find(server, deadline, &process, err) &&
-                    (process.pid == 0 || (find_start_log(server, &process, deadline, err) &&
-                                          pg_unit_find(server, &process, deadline, err))) &&
-                    (has_commands(server->spec) || pg_state_of(server)->unit != NULL ||
-                     pg_locate(server, deadline, err));
-    if (!examined && has_commands(server->spec)) {
-        err_clear(err);
-        return true;
+    bool examined =
+        pg_process_find(server, deadline, &process, err) &&
+        (process.pid == 0 ||
+         (find_start_log(server, &process, deadline, err) &&
+          unit_find(server->host, process.pid, deadline, server->arena, &state->unit, err))) &&
+        (has_commands(server->spec) || state->unit != NULL || pg_locate(server, deadline, err));
+    if (!examined && !has_commands(server->spec)) {
+        return false;
     }
-    return examined;
+    err_clear(err);
+    return unit_refuse(server, process.pid, state->unit, deadline, err);
 }
 
 /* The start time tells two processes apart; the pid is for people, and is not asked again while

@@ -5,6 +5,7 @@
 #define BACKENDS_POSTGRESQL_SERVER_H
 
 #include "backends/backend.h"
+#include "backends/unit.h"
 
 #define PG_SCRATCH_BYTES ((size_t)8 << 20)
 #define PG_WORD_LIMIT 64 /* of a command */
@@ -36,6 +37,7 @@ struct pg_state {
     const char *start_log; /* where its standard error goes; NULL: not known */
 
     struct pg_log_mark marks[PG_LOG_COUNT];
+    char mark_since[UNIT_TIME_BYTES]; /* of the same moment, for the journal; "" none */
     char identity[96];
     char why[640];
 };
@@ -105,10 +107,7 @@ bool pg_process_find(const struct server *server, int64_t deadline, struct pg_pr
                      struct err *err) MUST_USE;
 bool pg_process_lives(const struct server *server, const struct pg_process *process,
                       int64_t deadline, bool *out, struct err *err) MUST_USE;
-/* Whose main process it is: state->unit. */
-bool pg_unit_find(struct server *server, const struct pg_process *process, int64_t deadline,
-                  struct err *err) MUST_USE;
-/* The same of a server that is down, from its start options (after pg_locate). */
+/* The unit of a server that is down, from its start options (after pg_locate): state->unit. */
 bool pg_unit_guess(struct server *server, int64_t deadline, struct err *err) MUST_USE;
 /* Runs words as the data directory's owner, from "/". */
 bool pg_run_as_owner(const struct server *server, const char *const *words, size_t word_count,

@@ -186,6 +186,7 @@ inside_sid() {
     mount_tree "$dir"
     prepare_ssh "$dir" "$dir/tree"
     prepare_sid "$dir/tree"
+    hostname remote # sudo looks its own name up
     mount -t proc proc "$dir/tree/proc"
     mount --bind /dev "$dir/tree/dev"
     # shellcheck disable=SC2016 # for the shell inside
@@ -200,7 +201,7 @@ launch() {
     if [ "$kind" = systemd ]; then
         setsid unshare --mount "$self" inside "$dir" systemd >"$dir/console" 2>&1 </dev/null &
     else
-        setsid ip netns exec "dbsweep-$number" unshare --mount --pid --fork --kill-child \
+        setsid ip netns exec "dbsweep-$number" unshare --mount --uts --pid --fork --kill-child \
             "$self" inside "$dir" sid >"$dir/console" 2>&1 </dev/null &
     fi
     note_process "$dir/launched" "$!"
