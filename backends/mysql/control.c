@@ -98,12 +98,24 @@ static bool wait_until_gone(const struct server *server, const struct my_process
     }
 }
 
-static bool fail_stop(const struct host_result *result, struct err *err)
+/* Such as a server that is still starting: it lets nobody in who could ask it to end. */
+static bool fail_stop(const struct my_process *process, const struct host_result *result,
+                      struct err *err)
 {
-    const char *said = result->error_size > 0 ? result->error_text : result->output;
-    err_set(err, ERR_CODE_stop_failed, "the stop command exited with status %d: %.400s",
+    char said[400];
+    if (result->error_size > 0) {
+        host_last_words(result->error_text, result->error_size, said, sizeof said);
+    } else {
+        host_last_words(result->output, result->output_size, said, sizeof said);
+    }
+    err_set(err, ERR_CODE_stop_failed, "the stop command exited with status %d: %s",
             result->exit_status, said);
-    return err_native(err, result->exit_status, "exit");
+    err_native(err, result->exit_status, "exit");
+    return process->pid != 0 &&
+           err_hint(err,
+                    "the server (process %ld) still runs; if it never ends, end it by hand, "
+                    "then `dbsweep restore`",
+                    process->pid);
 }
 
 static bool stop_process(struct server *server, const struct my_process *process, int64_t deadline,
@@ -117,7 +129,8 @@ static bool stop_process(struct server *server, const struct my_process *process
         return false;
     }
     if (result.exit_status != 0 && !result.timed_out) {
-        return is_gone(server, process, deadline, &gone, err) && (gone || fail_stop(&result, err));
+        return is_gone(server, process, deadline, &gone, err) &&
+               (gone || fail_stop(process, &result, err));
     }
     return wait_until_gone(server, process, deadline, err);
 }

@@ -8,6 +8,24 @@ own_remote_host sid
 # Meanwhile, the image of systemd.sh: a machine without any waits for both at once.
 "$TOP/tests/support/remote_image.sh" systemd >/dev/null 2>&1 &
 at_end "wait $!"
+
+# ---- a machine whose test was killed is ended by the next test, and no other ----
+sleep 600 &
+owner=$!
+said=$(DBSWEEP_TEST_OWNER=$owner "$TOP/tests/support/remote_host.sh" start sid 2>&1)
+left=$(sed -n 's/^export DBSWEEP_TEST_REMOTE_DIR=//p' <<<"$said")
+network=$(sed -n 's/^export DBSWEEP_TEST_REMOTE_NETNS=//p' <<<"$said")
+at_end "kill -9 $owner 2>/dev/null; \"$TOP/tests/support/remote_host.sh\" sweep"
+kill -9 "$owner"
+wait "$owner" 2>/dev/null
+like 'a second machine was there' "$left" '/*'
+run_ok 'what is left is ended' "$TOP/tests/support/remote_host.sh" sweep
+is 'no folder is left' "$(find "$(dirname "$left")" -maxdepth 1 -path "$left")" ''
+is 'no network is left' "$(ip netns | grep -c "^$network\b")$(ip -o link |
+    grep -c "dbs${network#dbsweep-}h")" 00
+is 'no process is left' "$(pgrep -fc "$left")" 0
+is 'this one lives' "$(remote echo yes)" yes
+
 config=/etc/mysql/mysql.conf.d/mysqld.cnf
 export MYSQL9_PASSWORD=$DBSWEEP_TEST_REMOTE_MY_PASSWORD
 printf '%s\n' "$MYSQL9_PASSWORD" >"$TMP/password"

@@ -126,6 +126,27 @@ like 'with the words of the server, out of the journal' "$(store_query "$TMP/hug
     "SELECT reason FROM trial WHERE status = 'failed'")" '*innodb_buffer_pool_size*'
 as_before 'a point that does not start'
 
+# ---- a unit of somebody's own, whose server writes to the journal ----
+own=/var/lib/postgresql/own
+# shellcheck disable=SC2016 # for the shell there
+remote sh -c 'own=$1 && cd / && runuser -u postgres -- /usr/lib/postgresql/15/bin/initdb -D "$own" \
+    -U bench -A trust >/dev/null && echo "host all all samenet trust" >>"$own/pg_hba.conf" &&
+    printf "%s\n" "$2" "port = 5433" >>"$own/postgresql.conf" &&
+    printf "%s\n" "[Service]" Type=notify User=postgres KillMode=mixed KillSignal=SIGINT \
+        "ExecStart=/usr/lib/postgresql/15/bin/postgres -D $own" >/etc/systemd/system/own.service &&
+    systemctl start own && runuser -l postgres -c "createdb -p 5433 -U bench bench"' sh "$own" \
+    "listen_addresses = '*'"
+own_before=$(remote_file "$own/postgresql.conf")
+sweep_file pg own 'shared_buffers = [ "32MB", "900GB" ];' '' 'guard = { memory = "off"; };'
+sed -i 's/port=5432/port=5433/' "$TMP/own.cfg"
+run_ok 'a unit of any name is found' "$DBSWEEP" check "$TMP/own.cfg"
+like 'and named' "$OUTPUT" '*systemctl, unit own.service*'
+run_status 'one point of two does not start' 1 "$DBSWEEP" run "$TMP/own.cfg"
+like 'it fails with the words of the server, out of the journal' "$(store_query "$TMP/own.db" \
+    "SELECT reason FROM trial WHERE status = 'failed'")" '*shared memory*'
+is 'its file is as before' "$(remote_file "$own/postgresql.conf")" "$own_before"
+is 'it runs' "$(remote systemctl is-active own)" active
+
 # ---- a server that dies while it is measured, and comes back by itself ----
 sweep_file my died 'innodb_buffer_pool_size = [ "32M", "64M" ];' ''
 sed -i 's/measure = "300ms"/measure = "3s"/' "$TMP/died.cfg"

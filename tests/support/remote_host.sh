@@ -210,11 +210,14 @@ launch() {
 
 # ---- start ----
 
+# One connection for many commands: it ends by itself soon after the machine does.
 run_there() {
     local dir=$1
     shift
     ssh -n -i "$dir/id" -o IdentitiesOnly=yes -o UserKnownHostsFile="$dir/known_hosts" \
         -o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=3 -o LogLevel=ERROR \
+        -o ControlMaster=auto -o ControlPath="$dir/ssh" -o ControlPersist=30 \
+        -o ServerAliveInterval=2 -o ServerAliveCountMax=2 \
         -F /dev/null "root@$(cat "$dir/address")" "$(printf '%q ' "$@")"
 }
 
@@ -328,6 +331,7 @@ stop() {
     local dir=$1
     case $dir in "$folder/$prefix".*) ;; *) fail "$dir is no machine of these tests" ;; esac
     [ -d "$dir" ] || return 0
+    ssh -F /dev/null -o ControlPath="$dir/ssh" -O exit remote 2>/dev/null || true
     end_processes "$dir"
     drop_network "$dir"
     drop_group "$dir"
