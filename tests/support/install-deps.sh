@@ -14,7 +14,8 @@ build_packages=(gcc libc6-dev make pkg-config libconfig-dev libsqlite3-dev libpq
 test_packages=(libcmocka-dev postgresql postgresql-contrib mariadb-server sysbench sqlite3 valgrind clang
     libclang-rt-dev clang-format clang-tidy cppcheck shellcheck jq python3-minimal man-db
     procps util-linux git acl e2fsprogs locales mount sudo
-    openssh-server openssh-client tcsh zsh busybox systemd-container debootstrap iproute2)
+    openssh-server openssh-client tcsh zsh busybox systemd-container debootstrap iproute2
+    debian-archive-keyring)
 
 policy=/usr/sbin/policy-rc.d
 policy_is_ours=no
