@@ -20,7 +20,7 @@ static bool find_operation(const char *name, enum load_operation *out, struct er
         enum load_operation operation;
     } rows[] = {{"prepare", LOAD_PREPARE},
                 {"run", LOAD_DRIVE},
-                {"check", LOAD_CHECK},
+                {"check", LOAD_CHECK_ALL},
                 {"cleanup", LOAD_CLEANUP}};
     const char *names[COUNT_OF(rows)];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -55,7 +55,7 @@ static bool read_workload(const struct cli *cli, struct workload_spec *out, stru
         const char *near = workload_nearest_kind(kind);
         err_set(err, ERR_CODE_usage, "there is no workload \"%s\"", kind);
         return err_hint(err, near != NULL ? "did you mean \"%s\"?" : "%s",
-                        near != NULL ? near : "oltp, or command");
+                        near != NULL ? near : "oltp, tpcc, or command");
     }
     if (!workload_defaults(out, arena, err)) {
         return false;

@@ -225,7 +225,6 @@ static bool is_later(const char *section, const char *key)
     static const char *const later[][2] = {{"", "monitor"},
                                            {"target", "session"},
                                            {"axes", "host"},
-                                           {"workload", "warehouses"},
                                            {"guard", "restore"}};
     for (size_t i = 0; i < COUNT_OF(later); i++) {
         if (strcmp(later[i][0], section) == 0 && strcmp(later[i][1], key) == 0) {

@@ -385,7 +385,7 @@ static bool check_expect(const struct reader *reader, const struct node *list)
 
 static bool read_workload(const struct reader *reader, const struct node *root)
 {
-    static const char *const later[] = {"tpcc", "insert", "script", NULL};
+    static const char *const later[] = {"insert", "script", NULL};
     const struct sweep *sweep = reader->sweep;
     const struct node *group = node_find(root, "workload");
     if (group == NULL) {
@@ -401,7 +401,7 @@ static bool read_workload(const struct reader *reader, const struct node *root)
     const char *kind = sweep->workload.kind;
     if (kind == NULL) {
         reader_fail(reader, group->line, "workload.kind is missing");
-        return err_hint(reader->err, "kind = \"oltp\"; or kind = \"command\";");
+        return err_hint(reader->err, "kind = \"oltp\"; or \"tpcc\" or \"command\"");
     }
     if (!workload_kind_exists(kind)) {
         return fail_name(reader, line_of(group, "kind"), "workload", kind, later,

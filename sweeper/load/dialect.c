@@ -14,6 +14,11 @@ static const struct dialect_row rows[] = {
                 " then coalesce(obj_description(c.oid, 'pg_class'), '') else '' end"
                 " from pg_class c where c.oid = to_regclass('{table}')",
      .marked = "{text}",
+     .lock_row = " for update",
+     .moment = "timestamp",
+     .keys_later = true,
+     .index_count = "select count(*) from pg_index where indrelid = to_regclass('{table}')"
+                    " and indexrelid = to_regclass('{columns}')",
      .refresh = "analyze {table}",
      .serial_next = "select setval(pg_get_serial_sequence('{table}', 'id'), max(id)) from {table}"},
     {.dialect = DIALECT_MYSQL,
@@ -23,6 +28,11 @@ static const struct dialect_row rows[] = {
                 " from information_schema.tables"
                 " where table_schema = database() and table_name = '{table}'",
      .marked = "{text}",
+     .lock_row = " for update",
+     .moment = "datetime",
+     .index_count = "select count(*) from information_schema.statistics"
+                    " where table_schema = database() and table_name = '{table}'"
+                    " and index_name = '{columns}'",
      .refresh = "analyze table {table}"},
     {.dialect = DIALECT_SQLITE,
      .serial_key = "integer primary key",
@@ -31,6 +41,10 @@ static const struct dialect_row rows[] = {
                 " from sqlite_schema where lower(name) = lower('{table}')",
      .marked = " /* {text} */)",
      .mark_is_inside = true,
+     .lock_row = "",
+     .moment = "timestamp",
+     .index_count = "select count(*) from sqlite_schema where type = 'index'"
+                    " and tbl_name = '{table}' and name = '{columns}'",
      .refresh = "analyze {table}",
      .index_gap = "select (select count(*) from {table} not indexed)"
                   " - (select count(*) from {table} indexed by {columns})"},
@@ -39,6 +53,8 @@ static const struct dialect_row rows[] = {
      .create_table = "create table {table} ({columns})",
      .look_up = NULL,
      .marked = NULL,
+     .lock_row = "",
+     .moment = "timestamp",
      .refresh = NULL},
 };
 

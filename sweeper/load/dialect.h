@@ -19,6 +19,10 @@ struct dialect_row {
     const char *marked; /* pattern: how the text of a table with our mark begins or, where
                            mark_is_inside, what stands in it */
     bool mark_is_inside;
+    const char *lock_row; /* after a select: the row will be changed; "" where that is not said */
+    const char *moment;   /* type of a date with its time */
+    bool keys_later;      /* a primary key is an index as any other, best made after the load */
+    const char *index_count; /* above 0 where {table} has the index {columns} */
     const char *refresh;     /* statistics of {table}; NULL: none */
     const char *serial_next; /* lets the key go on after the last id; NULL: not needed */
     /* One number: rows of {table} minus entries of its index k_…, named by {columns}. NULL: not

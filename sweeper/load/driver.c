@@ -227,6 +227,22 @@ static bool begin_drive(struct driver *driver, struct err *err)
     return ok;
 }
 
+bool driver_confirm(struct driver *driver, struct err *err)
+{
+    struct session *probe = NULL;
+    const struct workload *workload = driver->workload;
+    int64_t deadline = clock_deadline_ms(driver->job->workload.prepare_timeout_ms);
+    if (workload->end_drive == NULL) {
+        return true;
+    }
+    if (!driver->sessions->open(&driver->job->session, deadline, &probe, err)) {
+        return false;
+    }
+    bool ok = workload->end_drive(driver->job, driver->plan, probe, deadline, err);
+    driver->sessions->close(probe);
+    return ok;
+}
+
 bool driver_open(struct driver *driver, const struct load_job *job, const struct workload *workload,
                  const void *plan, const struct session_driver *sessions, int64_t deadline,
                  struct arena *arena, struct err *err)

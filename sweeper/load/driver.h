@@ -22,12 +22,13 @@ struct driver_client {
     bool in_transaction;
     bool wants_write;
     bool is_retry;
+    bool has_paused; /* before the transaction that comes */
     unsigned tries;
     unsigned call_row; /* row of the meter that the call under way belongs to */
     struct call call;
     int64_t start_ns;   /* what the latency counts from: the intended start */
     int64_t sent_ns;    /* of the call under way */
-    int64_t next_ns;    /* open loop: intended start of the next */
+    int64_t next_ns;    /* intended start of the next, where it does not start at once */
     struct err failure; /* why the try under way failed */
 };
 
@@ -101,6 +102,8 @@ struct driver_watch {
 /* Opens the gate, keeps the time until every loop ended, and judges what came out. */
 bool driver_run(struct driver *driver, const struct driver_watch *watch, struct load_result *out,
                 struct err *err) MUST_USE;
+/* Asks the server over a session of its own whether it has what the clients did. After a run. */
+bool driver_confirm(struct driver *driver, struct err *err) MUST_USE;
 /* Ends all loops and closes the sessions, which cancels what still runs on the server. False: a
  * thread hangs in the server's silence and nothing was closed; only the end of the process helps.
  */

@@ -204,7 +204,9 @@ static bool open_report(struct report *report, struct driver *driver,
 static void fill_result(const struct driver *driver, const struct report *report,
                         struct load_result *out)
 {
-    const char *distribution = driver->job->workload.distribution;
+    const char *distribution = driver->workload->distribution != NULL
+                                   ? driver->workload->distribution
+                                   : driver->job->workload.distribution;
     *out = (struct load_result){.warm_up_ns = driver->measure_ns - driver->go_ns,
                                 .measured_ns = driver->end_ns - driver->measure_ns,
                                 .client_count = (uint32_t)driver->client_count,

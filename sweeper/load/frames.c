@@ -37,6 +37,12 @@ static const struct {
     MEMBER(TEXT, distribution),
     MEMBER(BOOL, skip_trx),
     MEMBER(BOOL, prepared),
+    MEMBER(INT, warehouses),
+    MEMBER(INT, terminals),
+    MEMBER(REAL, rollback_pct),
+    MEMBER(REAL, payment_by_name_pct),
+    MEMBER(REAL, keying),
+    MEMBER(REAL, think),
     MEMBER(LIST, command),
     MEMBER(TEXT, preset),
     MEMBER(LIST, expect)
@@ -245,7 +251,7 @@ bool load_job_decode(struct bytes frame, struct arena *arena, struct load_job *o
     wire_open(&wire, frame);
     *out = (struct load_job){0};
     uint8_t operation = wire_u8(&wire);
-    wire.failed = wire.failed || operation > LOAD_CLEANUP;
+    wire.failed = wire.failed || operation > LOAD_CHECK_ALL;
     out->operation = wire.failed ? LOAD_CHECK : (enum load_operation)operation;
     get_workload(&wire, arena, &out->workload);
     out->backend = wire_string(&wire, arena);

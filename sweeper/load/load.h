@@ -28,7 +28,7 @@ struct load_metric_spec {
 /* Every workload key of the sweep file; the rows that name them stand in sweeper/sweepfile.def.
  * Times in milliseconds. */
 struct workload_spec {
-    const char *kind; /* "oltp", "command" */
+    const char *kind; /* "oltp", "tpcc", "command" */
     int64_t clients;
     int64_t threads;   /* event-loop threads of the worker; 0: one per CPU, at most clients */
     double rate_per_s; /* 0: closed loop */
@@ -49,6 +49,13 @@ struct workload_spec {
     const char *distribution; /* "uniform" "gaussian" "pareto" "zipfian" "special" */
     bool skip_trx;
     bool prepared;
+    /* tpcc */
+    int64_t warehouses;
+    int64_t terminals; /* clients of a warehouse; 0: clients are spread over all warehouses */
+    double rollback_pct;
+    double payment_by_name_pct; /* of Payment and Order-Status */
+    double keying;              /* keying times as multiples of the standard's; 0: none */
+    double think;               /* think times */
     /* command */
     const char *const *command; /* argv; "{clients}", "{measure_s}", "{warm_up_s}", "{seed}" and any
                                    other workload key in braces are replaced */
@@ -58,7 +65,15 @@ struct workload_spec {
     const char *const *expect; /* lines (regular expressions) that must stand in the output */
 };
 
-enum load_operation { LOAD_PREPARE, LOAD_RESET, LOAD_DRIVE, LOAD_CHECK, LOAD_CLEANUP };
+/* LOAD_CHECK is for after each trial; LOAD_CHECK_ALL also asks what takes longer. */
+enum load_operation {
+    LOAD_PREPARE,
+    LOAD_RESET,
+    LOAD_DRIVE,
+    LOAD_CHECK,
+    LOAD_CLEANUP,
+    LOAD_CHECK_ALL
+};
 
 /* Everything a worker must know. */
 struct load_job {
@@ -190,7 +205,8 @@ bool load_run(struct host *host, const char *program, const struct load_job *job
 int64_t load_drive_limit_ms(const struct workload_spec *workload);
 
 /* The metrics that a result gives, by name: throughput_per_s, p50_ms, p95_ms, p99_ms, p999_ms,
- * max_ms, mean_ms, tpm, spm, elapsed_s, error_pct and the named ones. In the arena. */
+ * max_ms, mean_ms, tpm, spm, notpm where there are New-Orders, elapsed_s, error_pct and the named
+ * ones. In the arena. */
 bool load_result_metrics(const struct load_result *result, struct arena *arena,
                          struct load_metric **out, size_t *out_count, struct err *err) MUST_USE;
 
@@ -199,7 +215,7 @@ bool workload_writes(const struct workload_spec *workload);
 /* Checks the spec as far as it can be without a server ("mix" known, clients >= 1, ...). PLAN. */
 bool workload_check_spec(const struct workload_spec *workload, struct err *err) MUST_USE;
 /* The statement and transaction names that a kind can produce are data of its folder; these are
- * the kinds: "oltp", "command". */
+ * the kinds: "oltp", "tpcc", "command". */
 const char *workload_nearest_kind(const char *name);
 bool workload_kind_exists(const char *name);
 

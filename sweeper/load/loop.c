@@ -112,10 +112,22 @@ static int64_t place_ns(const struct driver *driver, const struct driver_client 
     return (int64_t)(client->client.number / driver->job->workload.rate_per_s * 1e9);
 }
 
+/* A client of a closed loop may rest first (keying and think times). */
+static bool is_paused(const struct driver *driver)
+{
+    return !is_open_loop(driver) && driver->workload->pause_ns != NULL;
+}
+
 /* The backlog of the warm-up does not leak into the window: a schedule that lies behind at its
  * edge begins anew there. */
 static void plan_next(const struct driver *driver, struct driver_client *client, int64_t now)
 {
+    if (is_paused(driver)) {
+        int64_t pause_ns = driver->workload->pause_ns(&client->client);
+        client->next_ns = now + pause_ns;
+        client->has_paused = pause_ns > 0;
+        return;
+    }
     if (is_open_loop(driver) && client->next_ns < driver->measure_ns && now >= driver->measure_ns) {
         client->next_ns = driver->measure_ns + place_ns(driver, client);
     }
@@ -126,7 +138,7 @@ static void plan_next(const struct driver *driver, struct driver_client *client,
 static int64_t take_start(const struct driver *driver, struct driver_client *client, int64_t now)
 {
     if (!is_open_loop(driver)) {
-        return now;
+        return client->has_paused ? client->next_ns : now;
     }
     int64_t intended = client->next_ns;
     client->next_ns +=
@@ -136,12 +148,14 @@ static int64_t take_start(const struct driver *driver, struct driver_client *cli
 
 static int64_t due_ns(const struct loop *loop, size_t client)
 {
-    return is_open_loop(loop->driver) ? loop->clients[client].next_ns : 0;
+    const struct driver *driver = loop->driver;
+    return is_open_loop(driver) || is_paused(driver) ? loop->clients[client].next_ns : 0;
 }
 
 /* ---- counting ---- */
 
-/* Idle again: a closed loop starts at once (see start_idle), an open one at its next time. */
+/* Idle again: a closed loop starts at once (see start_idle) unless it pauses, an open one at its
+ * next time. */
 static void rest(struct loop *loop, struct driver_client *client, int64_t now)
 {
     client->stage = CLIENT_IDLE;

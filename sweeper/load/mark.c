@@ -148,3 +148,27 @@ bool mark_set(struct session *session, const char *name, const char *value, int6
     return session_execute(session, sql, NULL, NULL, deadline, err) ||
            err_while(err, "writing %s", MARK_META);
 }
+
+bool mark_forget(struct session *session, const char *pattern, int64_t deadline, struct err *err)
+{
+    enum mark_state state = MARK_ABSENT;
+    char sql[SQL_BYTES];
+    const char *left = NULL;
+    struct arena arena;
+    if (!mark_check(session, MARK_META, deadline, err) ||
+        !mark_look_up(session, MARK_META, deadline, &state, err)) {
+        return false;
+    }
+    if (state == MARK_ABSENT) {
+        return true;
+    }
+    snprintf(sql, sizeof sql, "delete from %s where name like '%s'", MARK_META, pattern);
+    arena_open(&arena, 1u << 16);
+    bool ok =
+        session_execute(session, sql, NULL, NULL, deadline, err) &&
+        session_value(session, "select count(*) from " MARK_META, deadline, &arena, &left, err);
+    bool is_empty = ok && left != NULL && strcmp(left, "0") == 0;
+    arena_close(&arena);
+    return ok ? !is_empty || mark_drop(session, MARK_META, deadline, err)
+              : err_while(err, "writing %s", MARK_META);
+}

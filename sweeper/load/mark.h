@@ -32,5 +32,9 @@ bool mark_get(struct session *session, const char *name, int64_t deadline, struc
               const char **out, struct err *err) MUST_USE;
 bool mark_set(struct session *session, const char *name, const char *value, int64_t deadline,
               struct err *err) MUST_USE;
+/* Removes the notes whose names are like the SQL pattern, and the table of notes with the last one.
+ */
+bool mark_forget(struct session *session, const char *pattern, int64_t deadline,
+                 struct err *err) MUST_USE;
 
 #endif

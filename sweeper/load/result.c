@@ -20,6 +20,9 @@ bool workload_writes(const struct workload_spec *workload)
     if (strcmp(workload->kind, "command") == 0) {
         return strcmp(workload->reset, "none") != 0 && strcmp(workload->reset, "default") != 0;
     }
+    if (strcmp(workload->kind, "tpcc") == 0) {
+        return true;
+    }
     return strcmp(workload->mix, "read_only") != 0 && strcmp(workload->mix, "point_select") != 0;
 }
 
@@ -80,6 +83,7 @@ static bool add_driven(const struct load_result *result, struct arena *arena,
     double seconds = (double)result->measured_ns / 1e9;
     uint64_t failed = 0;
     uint64_t statements = 0;
+    const struct load_transaction *new_order = NULL;
     if (all == NULL) {
         return false;
     }
@@ -87,6 +91,9 @@ static bool add_driven(const struct load_result *result, struct arena *arena,
     for (size_t i = 0; i < result->transaction_count; i++) {
         histogram_merge(all, result->transactions[i].latency);
         failed += result->transactions[i].error_count;
+        if (strcmp(result->transactions[i].name, "new_order") == 0) {
+            new_order = &result->transactions[i];
+        }
     }
     for (size_t i = 0; i < result->statement_count; i++) {
         statements += result->statements[i].latency->count;
@@ -102,6 +109,9 @@ static bool add_driven(const struct load_result *result, struct arena *arena,
     add_latencies(list, all);
     add_metric(list, "tpm", 60 * (double)all->count / seconds, "higher");
     add_metric(list, "spm", 60 * (double)statements / seconds, "higher");
+    if (new_order != NULL) {
+        add_metric(list, "notpm", 60 * (double)new_order->latency->count / seconds, "higher");
+    }
     return true;
 }
 
@@ -231,6 +241,27 @@ static bool check_oltp(const struct workload_spec *workload, struct err *err)
     return true;
 }
 
+static bool check_tpcc(const struct workload_spec *workload, struct err *err)
+{
+    if (!workload->prepared) {
+        return spec_err(err, "the statements of tpcc are always prepared", "leave prepared out");
+    }
+    if (workload->rate_per_s > 0 && (workload->keying > 0 || workload->think > 0)) {
+        return spec_err(err, "an open loop's clients have no keying and think times",
+                        "leave out rate, or keying and think");
+    }
+    if (workload->terminals > 0 &&
+        workload->clients != workload->terminals * workload->warehouses) {
+        err_set(err, ERR_CODE_sweep_file,
+                "%lld clients are not %lld terminals in each of %lld warehouses",
+                (long long)workload->clients, (long long)workload->terminals,
+                (long long)workload->warehouses);
+        return err_hint(err, "clients = %lld;",
+                        (long long)(workload->terminals * workload->warehouses));
+    }
+    return true;
+}
+
 bool workload_check_spec(const struct workload_spec *workload, struct err *err)
 {
     bool has_command = workload->reset_command != NULL;
@@ -242,5 +273,6 @@ bool workload_check_spec(const struct workload_spec *workload, struct err *err)
                         "give both or neither");
     }
     return strcmp(workload->kind, "command") == 0 ? check_command(workload, err)
+           : strcmp(workload->kind, "tpcc") == 0  ? check_tpcc(workload, err)
                                                   : check_oltp(workload, err);
 }

@@ -235,7 +235,8 @@ static bool drive_clients(struct worker *worker, const struct workload *workload
               send_ready(worker, (uint32_t)worker->job.workload.clients);
     if (ok) {
         wait_for_go(worker);
-        ok = driver_run(driver, &watch, &result, &worker->err) && send_result(worker, &result);
+        ok = driver_run(driver, &watch, &result, &worker->err) &&
+             driver_confirm(driver, &worker->err) && send_result(worker, &result);
     }
     driver_close(driver);
     return ok;
@@ -270,6 +271,7 @@ static bool call_operation(struct worker *worker, const struct workload *workloa
         return workload->reset == NULL ||
                workload->reset(job, plan, session, deadline, send_note, worker, &worker->err);
     case LOAD_CHECK:
+    case LOAD_CHECK_ALL:
         return workload->check == NULL ||
                workload->check(job, plan, session, deadline, &worker->err);
     case LOAD_CLEANUP:

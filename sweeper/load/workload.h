@@ -78,6 +78,14 @@ struct workload {
      * and they will no longer be as loaded. */
     bool (*begin_drive)(const struct load_job *job, const void *plan, struct session *session,
                         int64_t deadline, struct err *err);
+    /* NULL, or: called once with a session of its own when a drive has succeeded and every client
+     * is at rest: is on the server what the clients did. */
+    bool (*end_drive)(const struct load_job *job, const void *plan, struct session *session,
+                      int64_t deadline, struct err *err);
+    /* NULL, or: how long a client of a closed loop rests before its next transaction, which then is
+     * timed from when it was due; called before `choose`. 0: it starts at once. */
+    int64_t (*pause_ns)(struct client *client);
+    const char *distribution; /* of the rows that are drawn; NULL: the one of the settings */
 
     /* Set-up, in the worker, with one session. All touch only marked objects. */
     bool (*prepare)(const struct load_job *job, const void *plan, struct session *session,

@@ -39,6 +39,12 @@ static const struct {
     WORD("distribution", TEXT, distribution),
     WORD("skip_trx", BOOL, skip_trx),
     WORD("prepared", BOOL, prepared),
+    WORD("warehouses", INT, warehouses),
+    WORD("terminals", INT, terminals),
+    WORD("rollback_pct", REAL, rollback_pct),
+    WORD("payment_by_name_pct", REAL, payment_by_name_pct),
+    WORD("keying", REAL, keying),
+    WORD("think", REAL, think),
 #undef WORD
 };
 

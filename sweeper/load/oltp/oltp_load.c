@@ -345,5 +345,5 @@ bool oltp_cleanup(const struct load_job *job, const void *plan, struct session *
             return false;
         }
     }
-    return mark_drop(session, MARK_META, deadline, err);
+    return mark_forget(session, "oltp", deadline, err);
 }
