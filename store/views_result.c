@@ -54,9 +54,10 @@ static bool has_several(const struct store_statement *rows, size_t count)
 enum { NUMBER_COUNT = 4, NUM_WIDTH = 12 };
 static const size_t number_widths[NUMBER_COUNT] = {14, 12, 12, 12};
 
-static void put_table_row(struct text *out, const char *name, const double *numbers, uint64_t num)
+static void put_table_row(struct text *out, const char *name, size_t width, const double *numbers,
+                          uint64_t num)
 {
-    layout_left(out, name, NAME_WIDTH);
+    layout_left(out, name, width);
     for (size_t i = 0; i < NUMBER_COUNT; i++) {
         char number[LAYOUT_NUMBER_SIZE];
         layout_fixed(numbers[i], 6, number);
@@ -83,27 +84,44 @@ static void put_rates(const struct totals *totals, double elapsed_s, struct text
     text_add_char(out, '\n');
 }
 
+static const char *name_row(const struct store_statement *row, bool with_transaction,
+                            struct text *out)
+{
+    const char *whole = arena_printf(out->arena, "%s%s%s", with_transaction ? row->transaction : "",
+                                     with_transaction ? "." : "", row->statement);
+    const char *name = whole != NULL ? layout_line(out->arena, whole, NAME_LIMIT) : NULL;
+    out->failed = out->failed || name == NULL;
+    return name != NULL ? name : "";
+}
+
+static size_t widest_name(const struct store_statement *rows, size_t count, bool with_transaction,
+                          struct text *out)
+{
+    size_t width = NAME_WIDTH;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = layout_width(name_row(&rows[i], with_transaction, out));
+        width = rows[i].statement[0] != '\0' && size > width ? size : width;
+    }
+    return width;
+}
+
 void view_statement_table(const struct store_statement *rows, size_t count, double elapsed_s,
                           struct text *out)
 {
     struct totals totals = add_up(rows, count);
     bool with_transaction = has_several(rows, count);
-    text_addf(out, "%-*s %14s %12s %12s %12s %12s\n", NAME_WIDTH, "name", "total", "min", "max",
+    size_t width = widest_name(rows, count, with_transaction, out);
+    text_addf(out, "%-*s %14s %12s %12s %12s %12s\n", (int)width, "name", "total", "min", "max",
               "avg", "num");
     for (size_t i = 0; i < count; i++) {
         const struct store_statement *row = &rows[i];
         const double numbers[] = {row->total_s, row->min_s, row->max_s, row->avg_s};
-        const char *whole =
-            arena_printf(out->arena, "%s%s%s", with_transaction ? row->transaction : "",
-                         with_transaction ? "." : "", row->statement);
-        const char *name = whole != NULL ? layout_line(out->arena, whole, NAME_LIMIT) : NULL;
-        out->failed = out->failed || name == NULL;
-        if (row->statement[0] != '\0' && name != NULL) {
-            put_table_row(out, name, numbers, row->count);
+        if (row->statement[0] != '\0') {
+            put_table_row(out, name_row(row, with_transaction, out), width, numbers, row->count);
         }
     }
     const double numbers[] = {totals.total_s, NAN, NAN, NAN};
-    put_table_row(out, "totals", numbers, totals.statements);
+    put_table_row(out, "totals", width, numbers, totals.statements);
     put_rates(&totals, elapsed_s, out);
 }
 

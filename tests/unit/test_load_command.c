@@ -53,6 +53,12 @@ static struct workload_spec spec_of(const char *preset)
                                   .range_size = 100,
                                   .distribution = "pareto",
                                   .skip_trx = true,
+                                  .warehouses = 20,
+                                  .terminals = 10,
+                                  .rollback_pct = 1,
+                                  .payment_by_name_pct = 60,
+                                  .keying = 0.5,
+                                  .think = 2,
                                   .preset = preset,
                                   .command = program};
 }
@@ -97,6 +103,12 @@ static void every_setting_has_its_word(void **state)
         {"{skip_trx}", "true"},
         {"{distribution}", "pareto"},
         {"{prepared}", "false"},
+        {"{warehouses}", "20"},
+        {"{terminals}", "10"},
+        {"{rollback_pct}", "1"},
+        {"{payment_by_name_pct}", "60"},
+        {"{keying}", "0.5"},
+        {"{think}", "2"},
         {"-c{clients}", "-c2"},
         {"{rows}{rows}", "100000100000"},
     };

@@ -40,6 +40,12 @@ static void assert_numbers(const struct workload_spec *got, const struct workloa
     assert_int_equal(got->range_size, wanted->range_size);
     assert_int_equal(got->skip_trx, wanted->skip_trx);
     assert_int_equal(got->prepared, wanted->prepared);
+    assert_int_equal(got->warehouses, wanted->warehouses);
+    assert_int_equal(got->terminals, wanted->terminals);
+    assert_true(got->rollback_pct == wanted->rollback_pct);
+    assert_true(got->payment_by_name_pct == wanted->payment_by_name_pct);
+    assert_true(got->keying == wanted->keying);
+    assert_true(got->think == wanted->think);
 }
 
 static void every_member_of_a_workload_comes_back(void **state)
@@ -70,7 +76,7 @@ static void operations_and_truths_come_back(void **state)
     struct load_job job = full_job;
     job.workload.skip_trx = false;
     job.workload.prepared = true;
-    for (int operation = LOAD_PREPARE; operation <= LOAD_CLEANUP; operation++) {
+    for (int operation = LOAD_PREPARE; operation <= LOAD_CHECK_ALL; operation++) {
         job.operation = (enum load_operation)operation;
         struct load_job back = job_again(&job);
         assert_int_equal(back.operation, operation);

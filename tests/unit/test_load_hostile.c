@@ -125,7 +125,7 @@ static void what_is_unknown_is_refused(void **state)
     (void)state;
     struct load_job job = full_job;
     struct load_second second = seconds[0];
-    job.operation = (enum load_operation)(LOAD_CLEANUP + 1);
+    job.operation = (enum load_operation)(LOAD_CHECK_ALL + 1);
     struct bytes frame = job_bytes(&job);
     assert_false(decodes(FRAME_JOB, frame.data, frame.size));
     job = full_job;

@@ -327,6 +327,31 @@ static void oltp_settings_must_fit(void **state)
     assert_string_equal(err.hint, "");
 }
 
+static void tpcc_settings_must_fit(void **state)
+{
+    (void)state;
+    struct workload_spec spec = oltp("read_write");
+    spec.kind = "tpcc";
+    spec.warehouses = 4;
+    assert_fine(&spec);
+    assert_true(workload_writes(&spec));
+    spec.mix = "read_only"; /* of oltp */
+    assert_true(workload_writes(&spec));
+    spec.terminals = 10;
+    assert_refused(&spec, "8 clients are not 10 terminals in each of 4 warehouses",
+                   "clients = 40;");
+    spec.clients = 40;
+    assert_fine(&spec);
+    spec.think = 1;
+    assert_fine(&spec);
+    spec.rate_per_s = 100;
+    assert_refused(&spec, "keying and think times", "leave out rate");
+    spec.think = 0;
+    assert_fine(&spec);
+    spec.prepared = false;
+    assert_refused(&spec, "always prepared", "leave prepared out");
+}
+
 /* A session has 256 slots; each statement takes one for every table. */
 static void prepared_statements_must_fit(void **state)
 {
@@ -447,6 +472,7 @@ int main(void)
         TEST(a_drive_has_time_for_all_its_phases),
         TEST(kinds_are_known),
         TEST(oltp_settings_must_fit),
+        TEST(tpcc_settings_must_fit),
         TEST(prepared_statements_must_fit),
         TEST(the_workload_agrees_about_its_slots),
         TEST(resets_need_their_command),

@@ -163,6 +163,11 @@ static void the_workload_has_defaults(void **state)
     assert_string_equal(sweep.workload.distribution, "uniform");
     assert_false(sweep.workload.skip_trx);
     assert_true(sweep.workload.prepared);
+    assert_int_equal(sweep.workload.warehouses, 1);
+    assert_int_equal(sweep.workload.terminals, 0);
+    assert_true(sweep.workload.rollback_pct == 1);
+    assert_true(sweep.workload.payment_by_name_pct == 60);
+    assert_true(sweep.workload.keying == 0 && sweep.workload.think == 0);
     assert_null(sweep.workload.command);
     assert_string_equal(sweep.workload.preset, "none");
     assert_int_equal(sweep.workload.metric_count, 0);
@@ -256,7 +261,8 @@ static void workload_keys(void **state)
         "drain = \"0s\"; prepare_timeout = \"1d\"; seed = 0x10; error_budget = \"2.5%\";\n"
         "reset = \"command\"; reset_command = [ \"./reset\", \"all\" ]; mix = \"delete\";\n"
         "tables = 8; rows = 4000000000; range_size = 5; distribution = \"zipfian\";\n"
-        "skip_trx = true; prepared = false;");
+        "skip_trx = true; prepared = false; warehouses = 20; terminals = 10; rollback_pct = 0.5;\n"
+        "payment_by_name_pct = 0; keying = 1; think = 0.25;");
     assert_int_equal(sweep.workload.clients, 64);
     assert_int_equal(sweep.workload.threads, 4);
     assert_true(sweep.workload.rate_per_s == 500.5);
@@ -275,6 +281,11 @@ static void workload_keys(void **state)
     assert_string_equal(sweep.workload.distribution, "zipfian");
     assert_true(sweep.workload.skip_trx);
     assert_false(sweep.workload.prepared);
+    assert_int_equal(sweep.workload.warehouses, 20);
+    assert_int_equal(sweep.workload.terminals, 10);
+    assert_true(sweep.workload.rollback_pct == 0.5);
+    assert_true(sweep.workload.payment_by_name_pct == 0);
+    assert_true(sweep.workload.keying == 1 && sweep.workload.think == 0.25);
 }
 
 static void command_keys(void **state)

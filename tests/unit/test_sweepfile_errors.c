@@ -306,15 +306,18 @@ static void mistakes_in_the_workload(void **state)
     (void)state;
     static const struct mistake mistakes[] = {
         {"workload = { clients = 1; };",
-         "n.cfg:3: workload.kind is missing; kind = \"oltp\"; or kind = \"command\";"},
+         "n.cfg:3: workload.kind is missing; kind = \"oltp\"; or \"tpcc\" or \"command\""},
         {"workload = { kind = \"otlp\"; };",
          "n.cfg:3: there is no workload \"otlp\"; did you mean \"oltp\"?"},
-        {"workload = { kind = \"tpcc\"; };",
-         "n.cfg:3: workload \"tpcc\" is not available in this version; README.md lists what is "
+        {"workload = { kind = \"insert\"; };",
+         "n.cfg:3: workload \"insert\" is not available in this version; README.md lists what is "
          "not done yet"},
-        {"workload = { kind = \"oltp\"; warehouses = 20; };",
-         "n.cfg:3: workload.warehouses is not available in this version; leave it out; README.md "
-         "lists what is not done yet"},
+        {"workload = { kind = \"tpcc\";\nwarehouses = 0; };",
+         "n.cfg:4: warehouses = 0 is out of its range 1..100000"},
+        {"workload = { kind = \"tpcc\"; rollback_pct = 101; };",
+         "n.cfg:3: rollback_pct = 101 is out of its range 0..100"},
+        {"workload = { kind = \"tpcc\"; warehouses = 2; terminals = 10; clients = 8; };",
+         "n.cfg:3: 8 clients are not 10 terminals in each of 2 warehouses; clients = 20;"},
         {"workload = { kind = \"oltp\"; load_hosts = ( ); };",
          "n.cfg:3: workload.load_hosts is not available in this version; leave it out; README.md "
          "lists what is not done yet"},
