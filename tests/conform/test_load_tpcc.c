@@ -1,7 +1,8 @@
 /*
  * The tpcc workload over every session there is, each through a real worker process: what is
  * loaded, what is driven and counted, each consistency condition broken once, and what is reset.
- * A load takes seconds, so the tests of one database follow each other on the same tables.
+ * A load takes seconds, so the tests of one database follow each other on the same tables, and
+ * all of them stand in this one long file.
  */
 #include "tests/support/load_subjects.h"
 

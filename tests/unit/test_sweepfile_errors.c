@@ -416,6 +416,8 @@ static void mistakes_in_strategy_rank_and_guard(void **state)
                                                 "\"5min\", \"1.5h\""},
         {"rank = { by = \"p99_m\"; };",
          "n.cfg:4: the workload oltp gives no metric p99_m; did you mean \"p99_ms\"?"},
+        {"rank = { by = \"notpm\"; };",
+         "n.cfg:4: the workload oltp gives no metric notpm; did you mean \"tpm\"?"},
         {"rank = { by = \"happiness\"; };",
          "n.cfg:4: the workload oltp gives no metric happiness; it gives throughput_per_s, p99_ms "
          "and others"},
