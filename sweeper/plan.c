@@ -153,6 +153,51 @@ static bool check_renders(const struct plan *plan, struct err *err)
     return ok;
 }
 
+bool plan_workload(const struct plan *plan, const struct condition *condition, struct arena *arena,
+                   struct workload_spec *out, struct err *err)
+{
+    *out = plan->sweep.workload;
+    for (size_t i = 0; i < plan->grid.swept_count; i++) {
+        const struct swept *swept = &plan->grid.swept[i];
+        if (swept->kind != SWEPT_WORKLOAD || condition->values[i].kind == VALUE_BASELINE) {
+            continue;
+        }
+        const char *text = value_display(swept->knob, &condition->values[i], arena);
+        if (text == NULL) {
+            return err_memory(err);
+        }
+        if (!workload_set(out, swept->knob->name, text, arena, err)) {
+            return err_while(err, "setting the workload of condition %s", condition->key);
+        }
+    }
+    return workload_check_spec(out, err);
+}
+
+static bool at_workload_axis(const struct plan *plan, struct err *err)
+{
+    for (size_t i = 0; i < plan->sweep.axis_count; i++) {
+        if (plan->sweep.axes[i].kind == SWEPT_WORKLOAD) {
+            return err_origin(err, "%s:%d", plan->sweep.path, plan->sweep.axes[i].line);
+        }
+    }
+    return err_origin(err, "%s", plan->sweep.path);
+}
+
+/* Settings that are fine one by one may not be so together. */
+static bool check_conditions(struct plan *plan, struct err *err)
+{
+    struct workload_spec ignored;
+    for (size_t i = 0; i < plan->grid.condition_count; i++) {
+        const struct condition *condition = &plan->grid.conditions[i];
+        if (!plan_workload(plan, condition, &plan->arena, &ignored, err)) {
+            const char *text = plan_condition_text(plan, condition, &plan->arena);
+            err_while(err, "combining %s", text != NULL ? text : "?");
+            return at_workload_axis(plan, err);
+        }
+    }
+    return true;
+}
+
 static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, size_t row_count,
                        struct err *err)
 {
@@ -161,7 +206,8 @@ static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, siz
            refuse_danger(plan, err) && check_renders(plan, err) &&
            target_use_grid(&plan->target, &plan->grid, err) && compute_guard(plan, err) &&
            grid_build(&plan->grid, plan->target.baseline_values, &plan->target.facts,
-                      plan->guard_bytes, &plan->arena, err);
+                      plan->guard_bytes, &plan->arena, err) &&
+           check_conditions(plan, err);
 }
 
 /* Without the target only its host's facts are known, and those only when it is this one. */

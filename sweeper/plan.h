@@ -45,6 +45,9 @@ void plan_drop_store(struct plan *plan);
 bool plan_begin(struct plan *plan, bool fresh, struct err *err) MUST_USE;
 /* Closes everything; safe after any failure. */
 void plan_close(struct plan *plan);
+/* The workload as a condition sets it; texts in the arena. Errors: those of workload_check_spec. */
+bool plan_workload(const struct plan *plan, const struct condition *condition, struct arena *arena,
+                   struct workload_spec *out, struct err *err) MUST_USE;
 
 /* "shared_buffers=1G work_mem=4M" for people, without what stays as found; "baseline" for the
  * baseline. NULL where memory ends. */

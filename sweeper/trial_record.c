@@ -11,26 +11,6 @@
 
 /* ---- begin ---- */
 
-static bool set_condition(struct trial *trial, struct err *err)
-{
-    const struct plan *plan = trial->setup->plan;
-    const struct condition *condition = &plan->grid.conditions[trial->condition];
-    for (size_t i = 0; i < plan->grid.swept_count; i++) {
-        const struct swept *swept = &plan->grid.swept[i];
-        if (swept->kind != SWEPT_WORKLOAD || condition->values[i].kind == VALUE_BASELINE) {
-            continue;
-        }
-        const char *text = value_display(swept->knob, &condition->values[i], trial->arena);
-        if (text == NULL) {
-            return err_memory(err);
-        }
-        if (!workload_set(&trial->job.workload, swept->knob->name, text, trial->arena, err)) {
-            return err_while(err, "setting the workload of condition %s", condition->key);
-        }
-    }
-    return true;
-}
-
 bool trial_begin(struct trial *trial, struct err *err)
 {
     struct plan *plan = trial->setup->plan;
@@ -46,7 +26,6 @@ bool trial_begin(struct trial *trial, struct err *err)
         return false;
     }
     trial->job = (struct load_job){.operation = LOAD_DRIVE,
-                                   .workload = plan->sweep.workload,
                                    .backend = plan->sweep.backend->name,
                                    .session = {.connect = plan->sweep.target.connect,
                                                .password = plan->sweep.target.password,
@@ -58,7 +37,9 @@ bool trial_begin(struct trial *trial, struct err *err)
                                     .point_id = plan->point_ids[trial->point],
                                     .condition_id = plan->condition_ids[trial->condition],
                                     .purpose = purpose_name(trial->purpose)};
-    return set_condition(trial, err) && store_trial_begin(plan->store, &row, &trial->id, err);
+    return plan_workload(plan, &plan->grid.conditions[trial->condition], trial->arena,
+                         &trial->job.workload, err) &&
+           store_trial_begin(plan->store, &row, &trial->id, err);
 }
 
 /* ---- effective values ---- */

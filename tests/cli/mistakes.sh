@@ -46,6 +46,9 @@ mistake 3 'axes = { knobs = ( { name = "cache_size"; values = [ "1M" ]; }, { nam
     'give one axis all of its values'
 mistake 3 'axes = { knobs = { cache_size = [ "1M" ]; }; workload = { cleints = [ 1 ]; }; };' \
     'did you mean "clients"'
+mistake 3 'axes = { knobs = { cache_size = [ "1M" ]; }; workload = { tables = [ 1, 30 ]; }; };' \
+    'more statements than can be prepared'
+mistake 4 'workload = { kind = "tpcc"; clients = 20; terminals = 10; };' '10 terminals in each of 1'
 mistake 4 'workload = { kind = "oltp"; clients = 4294967297; };' '1..100000'
 mistake 4 'workload = { kind = "oltp"; measure = 5; };' 'write "5s"'
 mistake 4 'workload = { kind = "oltp"; rows = 1; rows = 2; };' 'set twice'
