@@ -34,8 +34,8 @@ struct pg_session {
     struct session base;
     struct arena arena; /* holds this struct */
     PGconn *conn;
-    PGresult *result;  /* of the finished call */
-    PGresult *failure; /* the first error of the call under way */
+    PGresult *result;     /* of the finished call */
+    PGresult *failure;    /* the first error of the call under way */
     struct err *farewell; /* what the server said before it closed the connection; NULL: nothing */
     bool is_busy;
     bool is_flushed;
@@ -58,8 +58,8 @@ static void forget_results(struct pg_session *pg)
     pg->failure = NULL;
 }
 
-/* A server that closes a connection on which no call is under way says why, and libpq takes that for
- * a notice. */
+/* A server that closes a connection on which no call is under way says why, and libpq takes that
+ * for a notice. */
 static void keep_farewell(void *context, const PGresult *notice)
 {
     struct pg_session *pg = context;
