@@ -17,6 +17,7 @@ enum { SCRATCH_BYTES = 4 << 20 };
 struct unit_facts {
     char id[256];
     char load_state[32];
+    char active_state[32];
     char main_pid[32];
 };
 
@@ -28,6 +29,7 @@ static void take_line(struct unit_facts *facts, const char *line, size_t size)
         size_t limit;
     } lines[] = {{"Id=", facts->id, sizeof facts->id},
                  {"LoadState=", facts->load_state, sizeof facts->load_state},
+                 {"ActiveState=", facts->active_state, sizeof facts->active_state},
                  {"MainPID=", facts->main_pid, sizeof facts->main_pid}};
     for (size_t i = 0; i < COUNT_OF(lines); i++) {
         size_t length = strlen(lines[i].name);
@@ -41,7 +43,7 @@ static void take_line(struct unit_facts *facts, const char *line, size_t size)
 static bool ask(struct host *host, const char *unit, int64_t deadline, struct arena *scratch,
                 struct unit_facts *out, struct host_result *said, struct err *err)
 {
-    const char *const argv[] = {"systemctl", "show", "--property=Id,LoadState,MainPID",
+    const char *const argv[] = {"systemctl", "show", "--property=Id,LoadState,ActiveState,MainPID",
                                 "--",        unit,   NULL};
     const struct host_command command = {.argv = argv, .deadline = deadline};
     *out = (struct unit_facts){.id = ""};
@@ -76,21 +78,36 @@ static const char *unit_in(const char *cgroups, struct arena *arena)
     return NULL;
 }
 
-/* Only where systemd itself names this very process: then it must be systemd that stops it, or
- * the unit would be found failed and started behind our back. */
+/* A unit that runs no process of its own has no main one; nor has one that is still starting, such
+ * as Debian's for a second after PostgreSQL is ready. */
+static bool runs_nothing(const struct unit_facts *facts)
+{
+    return facts->main_pid[0] == '\0' || strcmp(facts->main_pid, "0") == 0;
+}
+
+/* A unit in /proc/PID/cgroup is systemd's doing: it must answer then. */
+static bool fail_silent(const char *unit, const struct host_result *said, struct err *err)
+{
+    char words[256];
+    const char *text = said->error_size > 0 ? said->error_text : said->output;
+    host_last_words(text, strlen(text), words, sizeof words);
+    return err_set(err, ERR_CODE_probe, "systemctl does not tell about %s: %s", unit, words);
+}
+
+/* Only where systemd runs (sd_booted(3)) and itself names this very process: then it must be
+ * systemd that stops it, or the unit would be found failed and started behind our back. */
 bool unit_find(struct host *host, long pid, int64_t deadline, struct arena *arena, const char **out,
                struct err *err)
 {
     CLEANUP(arena_close) struct arena scratch;
     struct host_result said;
     struct unit_facts facts;
-    char path[64];
     char number[32];
-    const char *const argv[] = {"cat", path, NULL};
+    static const char script[] = "[ -d /run/systemd/system ] && cat \"/proc/$1/cgroup\"";
+    const char *const argv[] = {"/bin/sh", "-c", script, "dbsweep", number, NULL};
     const struct host_command command = {.argv = argv, .deadline = deadline};
     arena_open(&scratch, SCRATCH_BYTES);
     *out = NULL;
-    snprintf(path, sizeof path, "/proc/%ld/cgroup", pid);
     snprintf(number, sizeof number, "%ld", pid);
     if (!host_run(host, &command, &scratch, &said, err)) {
         return false;
@@ -102,7 +119,11 @@ bool unit_find(struct host *host, long pid, int64_t deadline, struct arena *aren
     if (!ask(host, unit, deadline, &scratch, &facts, &said, err)) {
         return false;
     }
-    *out = strcmp(facts.main_pid, number) == 0 ? unit : NULL;
+    if (facts.load_state[0] == '\0') {
+        return fail_silent(unit, &said, err);
+    }
+    bool is_between = runs_nothing(&facts) && strcmp(facts.active_state, "active") != 0;
+    *out = is_between || strcmp(facts.main_pid, number) == 0 ? unit : NULL;
     return true;
 }
 
@@ -317,8 +338,7 @@ static bool is_the_servers(const struct suspect *suspect, const struct unit_fact
     if (suspect->pid == 0 || strcmp(facts->main_pid, number) == 0) {
         return true;
     }
-    bool runs_nothing = facts->main_pid[0] == '\0' || strcmp(facts->main_pid, "0") == 0;
-    return suspect->own != NULL ? strcmp(facts->id, suspect->own) == 0 : !runs_nothing;
+    return suspect->own != NULL ? strcmp(facts->id, suspect->own) == 0 : !runs_nothing(facts);
 }
 
 /* Every unit must be there, and one of them the server's. */
@@ -345,7 +365,7 @@ static bool refuse_in(const struct server *server, const char *const *argv, stru
         if (strcmp(facts.load_state, "loaded") != 0) {
             return refuse_missing(suspect, facts.load_state, err);
         }
-        is_umbrella = facts.main_pid[0] == '\0' || strcmp(facts.main_pid, "0") == 0;
+        is_umbrella = runs_nothing(&facts);
         is_found = is_found || is_the_servers(suspect, &facts);
     }
     return is_found || refuse_other(suspect, is_umbrella, err);

@@ -65,6 +65,9 @@ sweep_file pg pg-eight 'shared_buffers = [ "32MB", "64MB" ]; work_mem = [ "1MB",
   synchronous_commit = [ "on", "off" ];' ''
 run_ok 'PostgreSQL: check' "$DBSWEEP" check "$TMP/pg-eight.cfg"
 like 'check names the unit' "$OUTPUT" "*systemctl, unit $pg_unit*"
+remote systemctl restart --no-block "$pg_unit" # it is ready a second before its unit is active
+until "$DBSWEEP" check "$TMP/pg-eight.cfg" >"$TMP/starting" 2>/dev/null; do sleep 0.1; done
+like 'also while the unit is starting' "$(cat "$TMP/starting")" "*systemctl, unit $pg_unit*"
 run_ok 'PostgreSQL: eight points' "$DBSWEEP" run "$TMP/pg-eight.cfg"
 all_done pg-eight 9
 TRANSPORT=openssh

@@ -236,7 +236,9 @@ sql_of() {
 is_up() {
     local dir=$1 kind=$2
     if [ "$kind" = systemd ]; then
-        run_there "$dir" systemctl is-active --quiet postgresql@15-main mariadb >"$dir/poll" 2>&1
+        # of several, is-active is content with one
+        run_there "$dir" systemctl is-active --quiet postgresql@15-main >"$dir/poll" 2>&1 &&
+            run_there "$dir" systemctl is-active --quiet mariadb >"$dir/poll" 2>&1
     else
         run_there "$dir" mysqladmin ping >"$dir/poll" 2>&1
     fi
