@@ -79,7 +79,6 @@ target = {
   start = $DBSWEEP_TEST_PG_START_LIST;
   log = "$DBSWEEP_TEST_PG_LOG";
   ready_timeout = "30s";
-  config = "$DBSWEEP_TEST_PG_CONFIG";
   ${SSH_HOST:-}
 };
 axes = { knobs = { $knobs }; };
