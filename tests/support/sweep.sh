@@ -78,8 +78,7 @@ target = {
   stop = $DBSWEEP_TEST_PG_STOP_LIST;
   start = $DBSWEEP_TEST_PG_START_LIST;
   log = "$DBSWEEP_TEST_PG_LOG";
-  ready_timeout = "30s";
-  ${SSH_HOST:-}
+  ready_timeout = "30s"; ${SSH_HOST:-}
 };
 axes = { knobs = { $knobs }; };
 workload = {
@@ -119,8 +118,7 @@ target = {
   stop = $DBSWEEP_TEST_MY_STOP_LIST;
   start = $DBSWEEP_TEST_MY_START_LIST;
   ready_timeout = "60s";
-  ${SSH_HOST:-}
-  ${MY_TARGET:-}
+  ${SSH_HOST:-} ${MY_TARGET:-}
 };
 axes = { knobs = { $knobs }; };
 workload = {
