@@ -349,6 +349,12 @@ static bool local_run(struct host *host, const struct host_command *command, str
                       struct host_result *out, struct err *err)
 {
     struct host_process *process CLEANUP(process_close) = NULL;
+    if (clock_passed(
+            command->deadline)) { /* not begun at all: it might be done before it is ended */
+        *out = (struct host_result){
+            .exit_status = -1, .timed_out = true, .output = "", .error_text = ""};
+        return true;
+    }
     if (!process_open(host, command, command->input.size > 0, &process, err))
         return false;
     process->unsent = command->input;
