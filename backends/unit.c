@@ -105,14 +105,14 @@ bool unit_find(struct host *host, long pid, int64_t deadline, struct arena *aren
     char number[32];
     static const char script[] = "[ -d /run/systemd/system ] && cat \"/proc/$1/cgroup\"";
     const char *const argv[] = {"/bin/sh", "-c", script, "dbsweep", number, NULL};
-    const struct host_command command = {.argv = argv, .deadline = deadline};
+    const char *cgroups = NULL;
     arena_open(&scratch, SCRATCH_BYTES);
     *out = NULL;
     snprintf(number, sizeof number, "%ld", pid);
-    if (!host_run(host, &command, &scratch, &said, err)) {
+    if (!host_ask(host, argv, deadline, &scratch, &cgroups, err)) {
         return false;
     }
-    const char *unit = said.exit_status == 0 ? unit_in(said.output, arena) : NULL;
+    const char *unit = cgroups != NULL ? unit_in(cgroups, arena) : NULL;
     if (unit == NULL) {
         return true;
     }
@@ -233,6 +233,12 @@ bool unit_is_named(const char *const *argv)
 {
     const char *units[UNIT_LIMIT];
     return find_units(argv, units) > 0;
+}
+
+bool unit_stops(const struct server *server, const char *own)
+{
+    const struct target_spec *spec = server->spec;
+    return spec->stop != NULL ? unit_is_named(spec->stop) : own != NULL;
 }
 
 static bool has_suffix(const char *unit)

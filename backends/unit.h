@@ -27,6 +27,10 @@ bool unit_named(const char *const *argv, struct arena *arena, const char *out[UN
                 size_t *out_count, struct err *err) MUST_USE;
 /* Whether a command of the sweep file gives any unit to systemd; NULL: no command, no. */
 bool unit_is_named(const char *const *argv);
+/* Whether the server is stopped through systemd, by the sweep file's command or as `own`, its unit
+ * (NULL: none). systemd may be about to start such a one again (Restart=): it is stopped although
+ * nothing runs. */
+bool unit_stops(const struct server *server, const char *own);
 /* Runs a command of the sweep file that starts the server. systemd refuses a unit that was started
  * too often in too short a time (StartLimitBurst), which would look like the point's fault: the
  * units that the command names begin to count anew. */

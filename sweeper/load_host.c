@@ -21,6 +21,11 @@ static bool check_version(struct host *host, const char *program, struct arena *
     if (!host_run(host, &command, arena, &result, err)) {
         return false;
     }
+    if (result.timed_out) {
+        err_set(err, ERR_CODE_host, "`%s version` did not answer in time", program);
+        err_origin(err, "%s", host->label);
+        return err_hint(err, "see whether that program is dbsweep");
+    }
     if (result.exit_status == 0 && text_starts_with(result.output, wanted)) {
         return true;
     }

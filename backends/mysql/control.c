@@ -9,16 +9,10 @@
 #include "backends/mysql/connection.h"
 #include "backends/mysql/mysql.h"
 #include "backends/mysql/server.h"
-#include "sweeper/base/stop.h"
+#include "backends/stop.h"
 #include "sweeper/base/text.h"
 
-enum { POLL_MS = 50, CONNECT_MS = 3000, WORDS_BYTES = 16384 };
-
-static bool is_restart_only(const struct server *server)
-{
-    const struct target_spec *spec = server->spec;
-    return spec->restart != NULL && (spec->stop == NULL || spec->start == NULL);
-}
+enum { CONNECT_MS = 3000, WORDS_BYTES = 16384 };
 
 /* ---- stop ---- */
 
@@ -63,59 +57,16 @@ static bool answers(const struct server *server)
     return opened || is_refusal || err.code == ERR_CODE_timeout;
 }
 
-static bool is_gone(const struct server *server, const struct my_process *process, int64_t deadline,
-                    bool *out, struct err *err)
+static bool is_gone(const struct stop_watch *watch, int64_t deadline, bool *out, struct err *err)
 {
     bool lives = false;
-    if (process->pid == 0) {
-        lives = answers(server);
-    } else if (!my_process_lives(server, process, deadline, &lives, err)) {
+    if (watch->pid == 0) {
+        lives = answers(watch->server);
+    } else if (!my_process_lives(watch->server, watch->context, deadline, &lives, err)) {
         return false;
     }
     *out = !lives;
     return true;
-}
-
-static bool wait_until_gone(const struct server *server, const struct my_process *process,
-                            int64_t deadline, struct err *err)
-{
-    while (true) {
-        bool gone = false;
-        if (!is_gone(server, process, deadline, &gone, err)) {
-            return false;
-        }
-        if (gone) {
-            return true;
-        }
-        if (stop_asked() != 0) {
-            return err_set(err, ERR_CODE_stopped, "a stop was asked while the server ended");
-        }
-        if (clock_passed(deadline)) {
-            err_set(err, ERR_CODE_stop_failed, "the server (process %ld) still runs", process->pid);
-            return err_hint(err, "give target.stop_timeout more time; it is never killed");
-        }
-        clock_sleep_until(clock_now_ns() + POLL_MS * NS_PER_MS);
-    }
-}
-
-/* Such as a server that is still starting: it lets nobody in who could ask it to end. */
-static bool fail_stop(const struct my_process *process, const struct host_result *result,
-                      struct err *err)
-{
-    char said[400];
-    if (result->error_size > 0) {
-        host_last_words(result->error_text, result->error_size, said, sizeof said);
-    } else {
-        host_last_words(result->output, result->output_size, said, sizeof said);
-    }
-    err_set(err, ERR_CODE_stop_failed, "the stop command exited with status %d: %s",
-            result->exit_status, said);
-    err_native(err, result->exit_status, "exit");
-    return process->pid != 0 &&
-           err_hint(err,
-                    "the server (process %ld) still runs; if it never ends, end it by hand, "
-                    "then `dbsweep restore`",
-                    process->pid);
 }
 
 static bool stop_process(struct server *server, const struct my_process *process, int64_t deadline,
@@ -123,16 +74,11 @@ static bool stop_process(struct server *server, const struct my_process *process
 {
     CLEANUP(arena_close) struct arena scratch;
     struct host_result result = {0};
-    bool gone = false;
+    const struct stop_watch watch = {
+        .server = server, .pid = process->pid, .look = is_gone, .context = process};
     arena_open(&scratch, MY_SCRATCH_BYTES);
-    if (!run_stop(server, deadline, &scratch, &result, err)) {
-        return false;
-    }
-    if (result.exit_status != 0 && !result.timed_out) {
-        return is_gone(server, process, deadline, &gone, err) &&
-               (gone || fail_stop(process, &result, err));
-    }
-    return wait_until_gone(server, process, deadline, err);
+    return run_stop(server, deadline, &scratch, &result, err) &&
+           stop_await(&watch, &result, deadline, err);
 }
 
 /* A restore after a crash comes without a probe: what the process tells must be learnt before it
@@ -148,17 +94,10 @@ static bool learn(struct server *server, const struct my_process *process, int64
     return state->is_probed;
 }
 
-/* systemd may be about to start it again (Restart=): a unit is stopped although nothing runs. */
-static bool is_by_unit(const struct server *server)
-{
-    const struct target_spec *spec = server->spec;
-    return spec->stop != NULL ? unit_is_named(spec->stop) : my_state_of(server)->unit != NULL;
-}
-
 bool my_stop(struct server *server, int64_t deadline, struct err *err)
 {
     struct my_process process = {0};
-    if (is_restart_only(server)) {
+    if (stop_is_restart(server)) {
         return true; /* start restarts; the configuration is in place by then */
     }
     if (!my_snapshot_mend(server, deadline, err) ||
@@ -168,7 +107,8 @@ bool my_stop(struct server *server, int64_t deadline, struct err *err)
     }
     /* Also where no process serves the directory: the server may see it by another path. */
     bool runs = process.pid != 0 || answers(server);
-    bool stopped = (!runs && !is_by_unit(server)) || stop_process(server, &process, deadline, err);
+    bool stopped = (!runs && !unit_stops(server, my_state_of(server)->unit)) ||
+                   stop_process(server, &process, deadline, err);
     if (stopped) {
         server->facts.identity = "";
     }
@@ -181,7 +121,7 @@ static bool run_start(struct server *server, int64_t deadline, struct arena *scr
                       struct host_result *out, struct err *err)
 {
     const struct my_state *state = my_state_of(server);
-    const char *const *argv = is_restart_only(server) ? server->spec->restart : server->spec->start;
+    const char *const *argv = stop_is_restart(server) ? server->spec->restart : server->spec->start;
     if (!my_snapshot_mend(server, deadline, err)) {
         return false;
     }

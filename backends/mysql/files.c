@@ -29,7 +29,7 @@ static bool real_path(const struct server *server, const char *path, int64_t dea
                       struct arena *arena, const char **out, struct err *err)
 {
     const char *const argv[] = {"readlink", "-f", "--", path, NULL};
-    return my_ask_host(server, argv, deadline, arena, out, err);
+    return host_ask(server->host, argv, deadline, arena, out, err);
 }
 
 static void remember_path(struct server *server, const char *path, bool is_config)
@@ -80,7 +80,7 @@ static bool list_folder(const struct walk *walk, const char *folder, const char 
                                  " if [ -f \"$name\" ]; then printf '%s\\n' \"$name\"; fi ;;"
                                  " esac; done";
     const char *const argv[] = {"/bin/sh", "-c", script, "dbsweep", folder, NULL};
-    return my_ask_host(walk->server, argv, walk->deadline, walk->arena, out, err);
+    return host_ask(walk->server->host, argv, walk->deadline, walk->arena, out, err);
 }
 
 static bool walk_folder(struct walk *walk, const char *folder, int depth, struct err *err)

@@ -11,26 +11,6 @@
 #include "backends/mysql/server.h"
 #include "sweeper/base/text.h"
 
-bool my_ask_host(const struct server *server, const char *const *argv, int64_t deadline,
-                 struct arena *arena, const char **out, struct err *err)
-{
-    struct host_result result;
-    const struct host_command command = {.argv = argv, .deadline = deadline};
-    if (!host_run(server->host, &command, arena, &result, err)) {
-        return false;
-    }
-    *out = NULL;
-    if (result.exit_status != 0) {
-        return true;
-    }
-    size_t size = result.output_size;
-    while (size > 0 && result.output[size - 1] == '\n') {
-        size--;
-    }
-    *out = arena_strndup(arena, result.output, size);
-    return *out != NULL || err_memory(err);
-}
-
 const char *my_data_directory(const struct server *server)
 {
     return server->facts.data_directory != NULL ? server->facts.data_directory
@@ -94,7 +74,7 @@ bool my_process_find(const struct server *server, int64_t deadline, struct my_pr
     snprintf(hint, sizeof hint, "%ld", my_state_of(server)->pid_hint);
     const char *const argv[] = {"/bin/sh", "-c", find_script, "dbsweep", my_data_directory(server),
                                 hint,      NULL};
-    if (!my_ask_host(server, argv, deadline, &scratch, &said, err)) {
+    if (!host_ask(server->host, argv, deadline, &scratch, &said, err)) {
         return false;
     }
     parse_process(said != NULL ? said : "", out);
@@ -111,7 +91,7 @@ bool my_process_lives(const struct server *server, const struct my_process *proc
     arena_open(&scratch, MY_SCRATCH_BYTES);
     snprintf(pid, sizeof pid, "%ld", process->pid);
     const char *const argv[] = {"/bin/sh", "-c", look_script, "dbsweep", pid, NULL};
-    if (!my_ask_host(server, argv, deadline, &scratch, &said, err)) {
+    if (!host_ask(server->host, argv, deadline, &scratch, &said, err)) {
         return false;
     }
     parse_process(said != NULL ? said : "", &now);
@@ -143,7 +123,7 @@ bool my_process_ask(struct server *server, struct session *session, int64_t dead
         return true;
     }
     const char *const argv[] = {"/bin/sh", "-c", script, "dbsweep", thread, NULL};
-    if (thread == NULL || !my_ask_host(server, argv, deadline, &scratch, &pid, err)) {
+    if (thread == NULL || !host_ask(server->host, argv, deadline, &scratch, &pid, err)) {
         return thread == NULL;
     }
     state->pid_hint = pid != NULL ? strtol(pid, NULL, 10) : 0;
@@ -164,6 +144,9 @@ static bool read_process_file(const struct server *server, long pid, const char 
     snprintf(path, sizeof path, "/proc/%ld/%s", pid, name);
     if (!host_run(server->host, &command, arena, &result, err)) {
         return false;
+    }
+    if (result.timed_out) {
+        return err_set(err, ERR_CODE_timeout, "%s could not be read in time", path);
     }
     *out = (struct bytes){.data = result.output,
                           .size = result.exit_status == 0 ? result.output_size : 0};
@@ -230,7 +213,7 @@ static bool find_start_log(struct server *server, long pid, int64_t deadline, st
     const char *target = NULL;
     const char *const argv[] = {"readlink", path, NULL};
     snprintf(path, sizeof path, "/proc/%ld/fd/2", pid);
-    if (!my_ask_host(server, argv, deadline, server->arena, &target, err)) {
+    if (!host_ask(server->host, argv, deadline, server->arena, &target, err)) {
         return false;
     }
     bool is_file = target != NULL && target[0] == '/' && !text_starts_with(target, "/dev/") &&

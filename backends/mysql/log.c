@@ -30,7 +30,7 @@ bool my_log_mark(struct server *server, int64_t deadline, struct err *err)
         return state->unit == NULL || unit_time(server->host, deadline, state->mark.since, err);
     }
     const char *const argv[] = {"stat", "-L", "-c", "%s", "--", path, NULL};
-    if (!my_ask_host(server, argv, deadline, &scratch, &size, err)) {
+    if (!host_ask(server->host, argv, deadline, &scratch, &size, err)) {
         return err_while(err, "marking the server's log");
     }
     state->mark.size_bytes = size != NULL ? strtoll(size, NULL, 10) : 0;

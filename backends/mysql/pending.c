@@ -99,7 +99,7 @@ static bool is_younger(const struct server *server, const char *path, const char
 {
     const char *const argv[] = {"stat", "-L", "-c", "%Y", "--", path, NULL};
     const char *changed = NULL;
-    if (!my_ask_host(server, argv, deadline, arena, &changed, err)) {
+    if (!host_ask(server->host, argv, deadline, arena, &changed, err)) {
         return false;
     }
     *out = changed != NULL && started != NULL &&

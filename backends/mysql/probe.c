@@ -126,7 +126,7 @@ static bool take_config(struct server *server, int64_t deadline, struct err *err
     my_state_of(server)->path_count = 0;
     server->facts.config_path = asked;
     if (asked != NULL) {
-        if (!my_ask_host(server, argv, deadline, server->arena, &real, err)) {
+        if (!host_ask(server->host, argv, deadline, server->arena, &real, err)) {
             return false;
         }
         if (real == NULL) {

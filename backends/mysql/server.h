@@ -134,9 +134,6 @@ bool my_process_examine(struct server *server, const struct my_process *process,
                         struct err *err) MUST_USE;
 /* The unit of a server that is down: the one that packages install. */
 bool my_unit_guess(struct server *server, int64_t deadline, struct err *err) MUST_USE;
-/* Standard output of a command, without its last newline; NULL in *out where it failed. */
-bool my_ask_host(const struct server *server, const char *const *argv, int64_t deadline,
-                 struct arena *arena, const char **out, struct err *err) MUST_USE;
 
 /* ---- control.c ---- */
 bool my_stop(struct server *server, int64_t deadline, struct err *err);

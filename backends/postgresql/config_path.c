@@ -36,7 +36,7 @@ static bool real_path(struct server *server, const char *path, int64_t deadline,
                       struct err *err)
 {
     const char *const argv[] = {"readlink", "-e", "--", path, NULL};
-    return pg_ask_host(server, argv, deadline, server->arena, out, err);
+    return host_ask(server->host, argv, deadline, server->arena, out, err);
 }
 
 static bool fail_missing(const char *asked, const char *config, struct err *err)

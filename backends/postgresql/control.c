@@ -10,10 +10,10 @@
 #include "backends/postgresql/connection.h"
 #include "backends/postgresql/postgresql.h"
 #include "backends/postgresql/server.h"
-#include "sweeper/base/stop.h"
+#include "backends/stop.h"
 #include "sweeper/base/text.h"
 
-enum { POLL_MS = 50, CONNECT_MS = 3000, WORDS_BYTES = 16384, SECONDS_WITHOUT_DEADLINE = 86400 };
+enum { CONNECT_MS = 3000, WORDS_BYTES = 16384, SECONDS_WITHOUT_DEADLINE = 86400 };
 
 struct seconds {
     char text[16];
@@ -27,12 +27,6 @@ static struct seconds seconds_left(int64_t deadline)
     int whole = left_ms < 0 ? SECONDS_WITHOUT_DEADLINE : left_ms / 1000;
     snprintf(seconds.text, sizeof seconds.text, "%d", whole > 0 ? whole : 1);
     return seconds;
-}
-
-static bool is_restart_only(const struct server *server)
-{
-    const struct target_spec *spec = server->spec;
-    return spec->restart != NULL && (spec->stop == NULL || spec->start == NULL);
 }
 
 static size_t count_words(const char *const *argv)
@@ -83,60 +77,16 @@ static bool answers(const struct server *server)
     return opened || err.native_text[0] != '\0' || err.code == ERR_CODE_timeout;
 }
 
-static bool is_gone(const struct server *server, const struct pg_process *process, int64_t deadline,
-                    bool *out, struct err *err)
+static bool is_gone(const struct stop_watch *watch, int64_t deadline, bool *out, struct err *err)
 {
     bool lives = false;
-    if (process->pid == 0) {
-        lives = answers(server);
-    } else if (!pg_process_lives(server, process, deadline, &lives, err)) {
+    if (watch->pid == 0) {
+        lives = answers(watch->server);
+    } else if (!pg_process_lives(watch->server, watch->context, deadline, &lives, err)) {
         return false;
     }
     *out = !lives;
     return true;
-}
-
-static bool wait_until_gone(const struct server *server, const struct pg_process *process,
-                            int64_t deadline, struct err *err)
-{
-    while (true) {
-        bool gone = false;
-        /* The last look comes when the deadline has passed. */
-        if (!is_gone(server, process, clock_deadline_ms(CONNECT_MS), &gone, err)) {
-            return false;
-        }
-        if (gone) {
-            return true;
-        }
-        if (stop_asked() != 0) {
-            return err_set(err, ERR_CODE_stopped, "a stop was asked while the server ended");
-        }
-        if (clock_passed(deadline)) {
-            err_set(err, ERR_CODE_stop_failed, "the server (process %ld) still runs", process->pid);
-            return err_hint(err, "give target.stop_timeout more time; it is never killed");
-        }
-        clock_sleep_until(clock_now_ns() + POLL_MS * NS_PER_MS);
-    }
-}
-
-/* Such as a server that is still starting: it lets nobody in who could ask it to end. */
-static bool fail_stop(const struct pg_process *process, const struct host_result *result,
-                      struct err *err)
-{
-    char said[400];
-    if (result->error_size > 0) {
-        host_last_words(result->error_text, result->error_size, said, sizeof said);
-    } else {
-        host_last_words(result->output, result->output_size, said, sizeof said);
-    }
-    err_set(err, ERR_CODE_stop_failed, "the stop command exited with status %d: %s",
-            result->exit_status, said);
-    err_native(err, result->exit_status, "exit");
-    return process->pid != 0 &&
-           err_hint(err,
-                    "the server (process %ld) still runs; if it never ends, end it by hand, "
-                    "then `dbsweep restore`",
-                    process->pid);
 }
 
 static bool stop_process(struct server *server, const struct pg_process *process, int64_t deadline,
@@ -144,16 +94,11 @@ static bool stop_process(struct server *server, const struct pg_process *process
 {
     CLEANUP(arena_close) struct arena scratch;
     struct host_result result = {0};
-    bool gone = false;
+    const struct stop_watch watch = {
+        .server = server, .pid = process->pid, .look = is_gone, .context = process};
     arena_open(&scratch, PG_SCRATCH_BYTES);
-    if (!run_stop(server, deadline, &scratch, &result, err)) {
-        return false;
-    }
-    if (result.exit_status != 0 && !result.timed_out) {
-        return is_gone(server, process, deadline, &gone, err) &&
-               (gone || fail_stop(process, &result, err));
-    }
-    return wait_until_gone(server, process, deadline, err);
+    return run_stop(server, deadline, &scratch, &result, err) &&
+           stop_await(&watch, &result, deadline, err);
 }
 
 /* A restore after a crash comes without a probe. */
@@ -189,18 +134,11 @@ static bool find_running(struct server *server, int64_t deadline, struct pg_proc
     return true;
 }
 
-/* systemd may be about to start it again (Restart=): a unit is stopped although nothing runs. */
-static bool is_by_unit(const struct server *server)
-{
-    const struct target_spec *spec = server->spec;
-    return spec->stop != NULL ? unit_is_named(spec->stop) : pg_state_of(server)->unit != NULL;
-}
-
 bool pg_stop(struct server *server, int64_t deadline, struct err *err)
 {
     struct pg_process process = {0};
     bool runs = false;
-    if (is_restart_only(server)) {
+    if (stop_is_restart(server)) {
         return true; /* start restarts; the configuration is in place by then */
     }
     if (!pg_snapshot_mend(server, deadline, err) ||
@@ -208,7 +146,8 @@ bool pg_stop(struct server *server, int64_t deadline, struct err *err)
         !learn_unit(server, &process, deadline, err)) {
         return false;
     }
-    bool stopped = (!runs && !is_by_unit(server)) || stop_process(server, &process, deadline, err);
+    bool stopped = (!runs && !unit_stops(server, pg_state_of(server)->unit)) ||
+                   stop_process(server, &process, deadline, err);
     if (stopped) {
         server->facts.identity = "";
     }
@@ -273,7 +212,7 @@ static bool run_start(struct server *server, int64_t deadline, struct arena *scr
                       struct host_result *out, struct err *err)
 {
     const struct pg_state *state = pg_state_of(server);
-    const char *const *argv = is_restart_only(server) ? server->spec->restart : server->spec->start;
+    const char *const *argv = stop_is_restart(server) ? server->spec->restart : server->spec->start;
     if (!pg_snapshot_mend(server, deadline, err)) {
         return false;
     }

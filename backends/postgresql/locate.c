@@ -14,29 +14,6 @@
 /* A command's words and the most that stands before them. */
 enum { WORDS_BEFORE = 8 };
 
-bool pg_ask_host(const struct server *server, const char *const *argv, int64_t deadline,
-                 struct arena *arena, const char **out, struct err *err)
-{
-    struct host_result result;
-    const struct host_command command = {.argv = argv, .deadline = deadline};
-    if (!host_run(server->host, &command, arena, &result, err)) {
-        return false;
-    }
-    *out = NULL;
-    if (result.timed_out || result.signal_number != 0) { /* no answer is not the answer "no" */
-        return err_set(err, ERR_CODE_timeout, "%s did not answer in time", argv[0]);
-    }
-    if (result.exit_status != 0) {
-        return true;
-    }
-    size_t size = result.output_size;
-    while (size > 0 && result.output[size - 1] == '\n') {
-        size--;
-    }
-    *out = arena_strndup(arena, result.output, size);
-    return *out != NULL || err_memory(err);
-}
-
 /* From "/", because the folder where dbsweep was called may be closed to the owner, and PostgreSQL
  * programs before 16 fail where they cannot return to it. */
 bool pg_run_as_owner(const struct server *server, const char *const *words, size_t word_count,
@@ -139,7 +116,7 @@ static bool look_at(const struct server *server, long pid, int64_t deadline, str
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
     const char *const argv[] = {"cat", path, NULL};
     *out = (struct pg_process){0};
-    if (!pg_ask_host(server, argv, deadline, &scratch, &stat, err)) {
+    if (!host_ask(server->host, argv, deadline, &scratch, &stat, err)) {
         return false;
     }
     if (stat != NULL && parse_stat(stat, &out->start_ticks, &is_postgres) && is_postgres) {
@@ -183,8 +160,8 @@ static bool find_owner(struct server *server, int64_t deadline, struct arena *sc
     static const char *const user_argv[] = {"id", "-u", NULL};
     const char *owner = NULL;
     const char *user = NULL;
-    if (!pg_ask_host(server, owner_argv, deadline, scratch, &owner, err) ||
-        !pg_ask_host(server, user_argv, deadline, scratch, &user, err)) {
+    if (!host_ask(server->host, owner_argv, deadline, scratch, &owner, err) ||
+        !host_ask(server->host, user_argv, deadline, scratch, &user, err)) {
         return false;
     }
     if (owner == NULL || user == NULL) {

@@ -32,7 +32,7 @@ static bool collector_file(const struct server *server, int64_t deadline, struct
     if (path == NULL) {
         return err_memory(err);
     }
-    if (!pg_ask_host(server, argv, deadline, arena, &text, err)) {
+    if (!host_ask(server->host, argv, deadline, arena, &text, err)) {
         return false;
     }
     const char *name = text != NULL ? strchr(text, ' ') : NULL;
@@ -83,7 +83,7 @@ static bool measure(const struct server *server, int64_t deadline, struct arena 
     if (mark->path[0] == '\0') {
         return true;
     }
-    if (!pg_ask_host(server, argv, deadline, arena, &text, err)) {
+    if (!host_ask(server->host, argv, deadline, arena, &text, err)) {
         return false;
     }
     mark->size_bytes = text != NULL ? strtoll(text, NULL, 10) : 0;

@@ -99,7 +99,7 @@ static bool find_start_log(struct server *server, const struct pg_process *proce
     const char *target = NULL;
     const char *const argv[] = {"readlink", path, NULL};
     snprintf(path, sizeof path, "/proc/%ld/fd/2", process->pid);
-    if (!pg_ask_host(server, argv, deadline, server->arena, &target, err)) {
+    if (!host_ask(server->host, argv, deadline, server->arena, &target, err)) {
         return false;
     }
     bool is_file = target != NULL && target[0] == '/' && !text_starts_with(target, "/dev/") &&

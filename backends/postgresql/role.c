@@ -43,7 +43,7 @@ static bool find_supervisor(const struct server *server, int64_t deadline, struc
     if (data == NULL) {
         return true;
     }
-    if (!pg_ask_host(server, argv, deadline, arena, &said, err)) {
+    if (!host_ask(server->host, argv, deadline, arena, &said, err)) {
         return err_while(err, "looking for a supervisor of the server");
     }
     if (said != NULL && said[0] != '\0') {

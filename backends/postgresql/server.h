@@ -113,9 +113,6 @@ bool pg_unit_guess(struct server *server, int64_t deadline, struct err *err) MUS
 bool pg_run_as_owner(const struct server *server, const char *const *words, size_t word_count,
                      bool daemon, int64_t deadline, struct arena *arena, struct host_result *out,
                      struct err *err) MUST_USE;
-/* Standard output of a command, without its last newline; NULL in *out where it failed. */
-bool pg_ask_host(const struct server *server, const char *const *argv, int64_t deadline,
-                 struct arena *arena, const char **out, struct err *err) MUST_USE;
 
 /* ---- control.c ---- */
 bool pg_stop(struct server *server, int64_t deadline, struct err *err);

@@ -134,3 +134,24 @@ bool host_run_ok(struct host *host, const struct host_command *command, struct a
         return true;
     return command_error(host, command, arena, result, err);
 }
+
+bool host_ask(struct host *host, const char *const *argv, int64_t deadline, struct arena *arena,
+              const char **out, struct err *err)
+{
+    struct host_result result;
+    const struct host_command command = {.argv = argv, .deadline = deadline};
+    *out = NULL;
+    if (!host_run(host, &command, arena, &result, err))
+        return false;
+    if (result.timed_out || result.signal_number != 0) {
+        err_set(err, ERR_CODE_timeout, "%s did not answer in time", argv[0]);
+        return err_origin(err, "%s", host->label);
+    }
+    if (result.exit_status != 0)
+        return true;
+    size_t size = result.output_size;
+    while (size > 0 && result.output[size - 1] == '\n')
+        size--;
+    *out = arena_strndup(arena, result.output, size);
+    return *out != NULL || err_memory(err);
+}

@@ -149,6 +149,12 @@ bool host_put(struct host *host, const char *path, struct bytes content, const s
 bool host_run_ok(struct host *host, const struct host_command *command, struct arena *arena,
                  struct host_result *out, struct err *err) MUST_USE;
 
+/* What a short command says, without the newlines at its end; NULL in *out where it exits with
+ * another status than 0. Errors: timeout where it did not end by itself, since no answer is not the
+ * answer "no". */
+bool host_ask(struct host *host, const char *const *argv, int64_t deadline, struct arena *arena,
+              const char **out, struct err *err) MUST_USE;
+
 /* The last bytes of what a command said, on one line, for a message: at most capacity - 1 bytes and
  * a NUL, blanks at the end dropped, control characters as blanks. capacity > 0. */
 void host_last_words(const char *text, size_t size, char *buffer, size_t capacity);

@@ -302,6 +302,38 @@ static void run_ok_passes_success(void **state)
     MUST(host_run_ok(subject->host, &command, &subject->arena, NULL, &subject->err));
 }
 
+/* --- ask -------------------------------------------------------------------------------------- */
+
+static bool ask(struct subject *subject, const char *script, int64_t deadline, const char **out)
+{
+    const char *const argv[] = {"/bin/sh", "-c", script, NULL};
+    return host_ask(subject->host, argv, deadline, &subject->arena, out, &subject->err);
+}
+
+static void asks_and_hears(void **state)
+{
+    struct subject *subject = *state;
+    const char *said = NULL;
+    MUST(ask(subject, "echo ' two'; echo 'lines '; echo", clock_deadline_ms(10000), &said));
+    assert_string_equal(said, " two\nlines ");
+    MUST(ask(subject, "echo words; exit 1", clock_deadline_ms(10000), &said));
+    assert_null(said);
+}
+
+/* Whoever asks whether a process is there must not take silence for "no". */
+static void takes_no_answer_for_no_answer(void **state)
+{
+    struct subject *subject = *state;
+    const char *said = NULL;
+    assert_false(ask(subject, "echo there; sleep 60", clock_deadline_ms(300), &said));
+    assert_int_equal(subject->err.code, ERR_CODE_timeout);
+    assert_null(said);
+    assert_false(ask(subject, "echo there", clock_now_ns() - 1, &said));
+    assert_int_equal(subject->err.code, ERR_CODE_timeout);
+    assert_false(ask(subject, "kill -9 $$", clock_deadline_ms(10000), &said));
+    assert_int_equal(subject->err.code, ERR_CODE_timeout);
+}
+
 /* --- this machine only ------------------------------------------------------------------------ */
 
 static void only_here(const struct subject *subject)
@@ -421,6 +453,8 @@ int main(void)
         cmocka_unit_test(says_what_came_before_the_deadline),
         cmocka_unit_test(run_ok_tells_the_tail),
         cmocka_unit_test(run_ok_passes_success),
+        cmocka_unit_test(asks_and_hears),
+        cmocka_unit_test(takes_no_answer_for_no_answer),
         cmocka_unit_test(passes_on_no_signal_state),
         cmocka_unit_test(passes_on_no_descriptor),
         cmocka_unit_test(speaks_one_language_in_its_own_group),
