@@ -173,13 +173,20 @@ pg_dir=
 my_dir=
 sshd_dir=
 
+# Its tests will say that they are skipped, which must not pass for a run that is whole.
+no_server() {
+    failed=$((failed + 1))
+    failures+=("$1 of the tests' own|$LOGS/none|did not start")
+    printf 'FAILED  %s did not start; tests that need one are skipped\n' "$1"
+}
+
 start_postgresql() {
     local words
     if words=$(tests/support/postgresql.sh start); then
         eval "$words"
         pg_dir=$DBSWEEP_TEST_PG_DIR
     else
-        printf 'run.sh: no PostgreSQL server; tests that need one will say so\n' >&2
+        no_server PostgreSQL
     fi
 }
 
@@ -189,7 +196,7 @@ start_mariadb() {
         eval "$words"
         my_dir=$DBSWEEP_TEST_MY_DIR
     else
-        printf 'run.sh: no MariaDB server; tests that need one will say so\n' >&2
+        no_server MariaDB
     fi
 }
 
@@ -199,7 +206,7 @@ start_sshd() {
         eval "$words"
         sshd_dir=$DBSWEEP_TEST_SSH_DIR
     else
-        printf 'run.sh: no sshd; tests that need one will say so\n' >&2
+        no_server sshd
     fi
 }
 
@@ -275,6 +282,7 @@ print_failures() {
     for entry in "${failures[@]}"; do
         IFS='|' read -r title log trouble <<<"$entry"
         printf '\n---- %s%s\n' "$title" "${trouble:+: $trouble}"
+        [ -e "$log.tap" ] || continue
         grep -A 12 '^not ok' "$log.tap" | grep -v '^ok ' | head -n 80
         tail -n 60 "$log.err"
     done

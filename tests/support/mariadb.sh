@@ -95,11 +95,13 @@ make_data() {
         printf '# The private server of a test.\n[mysqld]\n'
         printf 'datadir = %s/data\nsocket = %s/s\npid-file = %s/pid\n' "$dir" "$dir" "$dir"
         printf 'log_error = %s/server.log\nbind-address = 127.0.0.1\nport = 0\n' "$dir"
+        # its own: a server that starts removes the temporary tables of all others in a shared one
+        printf 'tmpdir = %s/tmp\n' "$dir"
         printf 'skip-name-resolve\nmax_recursive_iterations = 4294967295\n'
     } >"$dir/my.cnf"
-    mkdir "$dir/data"
-    [ "$(id -u)" -ne 0 ] || chown mysql: "$dir/data"
-    "${as_server[@]}" "$(find_program mariadb-install-db mysql_install_db)" --no-defaults \
+    mkdir "$dir/data" "$dir/tmp"
+    [ "$(id -u)" -ne 0 ] || chown mysql: "$dir/data" "$dir/tmp"
+    TMPDIR=$dir/tmp "${as_server[@]}" "$(find_program mariadb-install-db mysql_install_db)" --no-defaults \
         --datadir="$dir/data" --auth-root-authentication-method=normal --skip-test-db \
         >"$dir/install.log" 2>&1 || {
         cat "$dir/install.log" >&2
