@@ -117,6 +117,24 @@ bool sql_next(struct store *store, sqlite3_stmt *statement, bool *out_has_row, s
     return true;
 }
 
+bool sql_each(struct store *store, enum sql_id id, int64_t number,
+              bool (*take)(sqlite3_stmt *row, void *context, struct err *err), void *context,
+              struct err *err)
+{
+    bool has_row = true;
+    bool ok = true;
+    sqlite3_stmt *row = sql_use(store, id, err);
+    if (row == NULL) {
+        return false;
+    }
+    sql_int(row, 1, number);
+    while (ok && has_row) {
+        ok = sql_next(store, row, &has_row, err) && (!has_row || take(row, context, err));
+    }
+    sqlite3_reset(row);
+    return ok;
+}
+
 bool sql_run(struct store *store, sqlite3_stmt *statement, struct err *err)
 {
     bool has_row = false;

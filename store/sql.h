@@ -49,6 +49,11 @@ bool sql_run_one(struct store *store, sqlite3_stmt *statement, const char *what,
 /* Steps to the next row; *out_has_row false at the end, where the statement is reset. */
 bool sql_next(struct store *store, sqlite3_stmt *statement, bool *out_has_row,
               struct err *err) MUST_USE;
+/* Gives each row of a statement that is bound to one number to `take`, until there is none or it
+ * fails; leaves the statement reset in any case. */
+bool sql_each(struct store *store, enum sql_id id, int64_t number,
+              bool (*take)(sqlite3_stmt *row, void *context, struct err *err), void *context,
+              struct err *err) MUST_USE;
 /* Columns of the row, copied; "" for null. */
 const char *sql_column_text(sqlite3_stmt *statement, int at, struct arena *arena);
 double sql_column_real(sqlite3_stmt *statement, int at); /* NAN for null */

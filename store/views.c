@@ -47,25 +47,22 @@ struct progress {
     size_t failure_count;
 };
 
+static bool take_count(sqlite3_stmt *row, void *context, struct err *err UNUSED)
+{
+    struct progress *out = context;
+    const char *status = (const char *)sqlite3_column_text(row, 0);
+    int64_t count = sqlite3_column_int64(row, 1);
+    out->done += strcmp(status, "done") == 0 ? count : 0;
+    out->failed += strcmp(status, "failed") == 0 ? count : 0;
+    out->interrupted += strcmp(status, "interrupted") == 0 ? count : 0;
+    return true;
+}
+
 static bool read_counts(struct store *store, struct progress *out, struct err *err)
 {
-    bool has_row = false;
-    sqlite3_stmt *row = sql_use(store, SQL_status_counts, err);
-    if (row == NULL) {
-        return false;
-    }
-    sql_int(row, 1, out->sweep.sweep_id);
-    while (sql_next(store, row, &has_row, err)) {
-        if (!has_row) {
-            return store_touched_get(store, out->sweep.sweep_id, &out->touched, err);
-        }
-        const char *status = (const char *)sqlite3_column_text(row, 0);
-        int64_t count = sqlite3_column_int64(row, 1);
-        out->done += strcmp(status, "done") == 0 ? count : 0;
-        out->failed += strcmp(status, "failed") == 0 ? count : 0;
-        out->interrupted += strcmp(status, "interrupted") == 0 ? count : 0;
-    }
-    return false;
+    int64_t sweep_id = out->sweep.sweep_id;
+    return sql_each(store, SQL_status_counts, sweep_id, take_count, out, err) &&
+           store_touched_get(store, sweep_id, &out->touched, err);
 }
 
 static bool read_running(struct store *store, struct arena *arena, struct progress *out,
@@ -397,8 +394,9 @@ static const char *const fixed_columns[] = {"trial",      "point",  "purpose", "
                                             "class",      "reason", "started", "elapsed_s",
                                             "measured_s", "flags"};
 
-static bool put_trial(struct exporter *exporter, sqlite3_stmt *trial, struct err *err)
+static bool put_trial(sqlite3_stmt *trial, void *context, struct err *err)
 {
+    struct exporter *exporter = context;
     int64_t trial_id = sqlite3_column_int64(trial, 0);
     if (exporter->is_json) {
         json_object_begin(&exporter->json);
@@ -444,25 +442,6 @@ static void put_heading(struct exporter *exporter)
     }
 }
 
-static bool put_trials(struct exporter *exporter, int64_t sweep_id, struct err *err)
-{
-    bool has_row = false;
-    sqlite3_stmt *row = sql_use(exporter->store, SQL_export_trials, err);
-    if (row == NULL) {
-        return false;
-    }
-    sql_int(row, 1, sweep_id);
-    while (sql_next(exporter->store, row, &has_row, err)) {
-        if (!has_row) {
-            return true;
-        }
-        if (!put_trial(exporter, row, err)) {
-            return false;
-        }
-    }
-    return false;
-}
-
 bool view_export(struct store *store, const char *format, struct arena *arena, struct text *out,
                  struct err *err)
 {
@@ -491,7 +470,7 @@ bool view_export(struct store *store, const char *format, struct arena *arena, s
     } else {
         put_heading(exporter);
     }
-    if (!put_trials(exporter, sweep.sweep_id, err)) {
+    if (!sql_each(store, SQL_export_trials, sweep.sweep_id, put_trial, exporter, err)) {
         return false;
     }
     if (exporter->is_json) {

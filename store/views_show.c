@@ -78,28 +78,52 @@ static bool read_head(struct store *store, int64_t trial_id, struct arena *arena
 
 /* ---- rows of the result ---- */
 
-/* How many rows a trial has in each table bounds what is allocated. */
-static bool count_rows(struct store *store, enum sql_id id, int64_t trial_id, size_t *out,
-                       struct err *err)
+/* Rows of one kind, each read into the next item of an array. */
+struct rows {
+    struct arena *arena;
+    char *items;
+    size_t item_bytes;
+    size_t count;
+    size_t limit;
+    bool (*read)(sqlite3_stmt *row, struct arena *arena, void *item);
+};
+
+static bool count_row(sqlite3_stmt *row UNUSED, void *context, struct err *err UNUSED)
 {
-    bool has_row = false;
-    sqlite3_stmt *row = sql_use(store, id, err);
-    if (row == NULL) {
-        return false;
-    }
-    *out = 0;
-    sql_int(row, 1, trial_id);
-    while (sql_next(store, row, &has_row, err)) {
-        if (!has_row) {
-            return true;
-        }
-        (*out)++;
-    }
-    return false;
+    struct rows *rows = context;
+    rows->limit++;
+    return true;
 }
 
-static void read_statement(sqlite3_stmt *row, struct arena *arena, struct store_statement *out)
+/* A row that came since they were counted is left out. */
+static bool take_row(sqlite3_stmt *row, void *context, struct err *err)
 {
+    struct rows *rows = context;
+    if (rows->count == rows->limit) {
+        return true;
+    }
+    if (!rows->read(row, rows->arena, rows->items + rows->count * rows->item_bytes)) {
+        return err_memory(err);
+    }
+    rows->count++;
+    return true;
+}
+
+/* How many rows a trial has in each table bounds what is allocated. */
+static bool read_rows(struct store *store, enum sql_id id, int64_t trial_id, struct rows *rows,
+                      struct err *err)
+{
+    if (!sql_each(store, id, trial_id, count_row, rows, err)) {
+        return false;
+    }
+    rows->items = arena_alloc_array(rows->arena, rows->limit + 1, rows->item_bytes);
+    return rows->items != NULL ? sql_each(store, id, trial_id, take_row, rows, err)
+                               : err_memory(err);
+}
+
+static bool read_statement(sqlite3_stmt *row, struct arena *arena, void *item)
+{
+    struct store_statement *out = item;
     double *seconds[] = {&out->total_s, &out->min_s, &out->avg_s, &out->max_s,
                          &out->p50_s,   &out->p95_s, &out->p99_s, &out->p999_s};
     out->transaction = sql_column_text(row, 0, arena);
@@ -110,72 +134,16 @@ static void read_statement(sqlite3_stmt *row, struct arena *arena, struct store_
     for (size_t i = 0; i < COUNT_OF(seconds); i++) {
         *seconds[i] = sqlite3_column_double(row, (int)i + 5);
     }
+    return out->transaction != NULL && out->statement != NULL;
 }
 
-static bool read_statements(struct store *store, int64_t trial_id, struct arena *arena,
-                            struct store_result *out, struct err *err)
+static bool read_metric(sqlite3_stmt *row, struct arena *arena, void *item)
 {
-    size_t count = 0;
-    bool has_row = false;
-    if (!count_rows(store, SQL_show_statements, trial_id, &count, err)) {
-        return false;
-    }
-    struct store_statement *rows = ARENA_ARRAY(arena, struct store_statement, count + 1);
-    sqlite3_stmt *row = rows != NULL ? sql_use(store, SQL_show_statements, err) : NULL;
-    if (row == NULL) {
-        return rows != NULL ? false : err_memory(err);
-    }
-    sql_int(row, 1, trial_id);
-    for (size_t i = 0; i < count; i++) {
-        if (!sql_next(store, row, &has_row, err)) {
-            return false;
-        }
-        if (!has_row) {
-            break;
-        }
-        read_statement(row, arena, &rows[i]);
-        if (rows[i].transaction == NULL || rows[i].statement == NULL) {
-            return err_memory(err);
-        }
-        out->statement_count++;
-    }
-    sqlite3_reset(row);
-    out->statements = rows;
-    return true;
-}
-
-static bool read_metrics(struct store *store, int64_t trial_id, struct arena *arena,
-                         struct store_result *out, struct err *err)
-{
-    size_t count = 0;
-    bool has_row = false;
-    if (!count_rows(store, SQL_show_metrics, trial_id, &count, err)) {
-        return false;
-    }
-    struct store_metric *rows = ARENA_ARRAY(arena, struct store_metric, count + 1);
-    sqlite3_stmt *row = rows != NULL ? sql_use(store, SQL_show_metrics, err) : NULL;
-    if (row == NULL) {
-        return rows != NULL ? false : err_memory(err);
-    }
-    sql_int(row, 1, trial_id);
-    for (size_t i = 0; i < count; i++) {
-        if (!sql_next(store, row, &has_row, err)) {
-            return false;
-        }
-        if (!has_row) {
-            break;
-        }
-        rows[i].name = sql_column_text(row, 0, arena);
-        rows[i].value = sqlite3_column_double(row, 1);
-        rows[i].better = sql_column_text(row, 2, arena);
-        if (rows[i].name == NULL || rows[i].better == NULL) {
-            return err_memory(err);
-        }
-        out->metric_count++;
-    }
-    sqlite3_reset(row);
-    out->metrics = rows;
-    return true;
+    struct store_metric *out = item;
+    out->name = sql_column_text(row, 0, arena);
+    out->value = sqlite3_column_double(row, 1);
+    out->better = sql_column_text(row, 2, arena);
+    return out->name != NULL && out->better != NULL;
 }
 
 static double get_sample(const unsigned char *bytes)
@@ -190,8 +158,9 @@ static double get_sample(const unsigned char *bytes)
 }
 
 /* Of thinned series the mean of each bucket is shown; the interval grows accordingly. */
-static bool decode_series(sqlite3_stmt *row, struct arena *arena, struct store_series *out)
+static bool read_one_series(sqlite3_stmt *row, struct arena *arena, void *item)
 {
+    struct store_series *out = item;
     const unsigned char *blob = sqlite3_column_blob(row, 4);
     size_t count = (size_t)sqlite3_column_bytes(row, 4) / sizeof(double);
     int64_t thinned = sqlite3_column_int64(row, 3);
@@ -211,69 +180,38 @@ static bool decode_series(sqlite3_stmt *row, struct arena *arena, struct store_s
     return true;
 }
 
-static bool read_series(struct store *store, int64_t trial_id, struct arena *arena,
-                        struct store_result *out, struct err *err)
+static bool read_error(sqlite3_stmt *row, struct arena *arena, void *item)
 {
-    size_t count = 0;
-    bool has_row = false;
-    if (!count_rows(store, SQL_show_series, trial_id, &count, err)) {
-        return false;
-    }
-    struct store_series *rows = ARENA_ARRAY(arena, struct store_series, count + 1);
-    sqlite3_stmt *row = rows != NULL ? sql_use(store, SQL_show_series, err) : NULL;
-    if (row == NULL) {
-        return rows != NULL ? false : err_memory(err);
-    }
-    sql_int(row, 1, trial_id);
-    for (size_t i = 0; i < count; i++) {
-        if (!sql_next(store, row, &has_row, err)) {
-            return false;
-        }
-        if (!has_row) {
-            break;
-        }
-        if (!decode_series(row, arena, &rows[i])) {
-            return err_memory(err);
-        }
-        out->series_count++;
-    }
-    sqlite3_reset(row);
-    out->series = rows;
-    return true;
+    struct store_error_row *out = item;
+    out->transaction = sql_column_text(row, 0, arena);
+    out->code = printable_column(row, 1, arena);
+    out->text = printable_column(row, 2, arena);
+    out->count = (uint64_t)sqlite3_column_int64(row, 3);
+    return out->transaction != NULL && out->code != NULL && out->text != NULL;
 }
 
-static bool read_errors(struct store *store, int64_t trial_id, struct arena *arena,
+static bool read_result(struct store *store, int64_t trial_id, struct arena *arena,
                         struct store_result *out, struct err *err)
 {
-    size_t count = 0;
-    bool has_row = false;
-    if (!count_rows(store, SQL_show_errors, trial_id, &count, err)) {
+    struct rows statements = {.item_bytes = sizeof(struct store_statement), .read = read_statement};
+    struct rows metrics = {.item_bytes = sizeof(struct store_metric), .read = read_metric};
+    struct rows series = {.item_bytes = sizeof(struct store_series), .read = read_one_series};
+    struct rows errors = {.item_bytes = sizeof(struct store_error_row), .read = read_error};
+    statements.arena = metrics.arena = series.arena = errors.arena = arena;
+    if (!read_rows(store, SQL_show_statements, trial_id, &statements, err) ||
+        !read_rows(store, SQL_show_metrics, trial_id, &metrics, err) ||
+        !read_rows(store, SQL_show_series, trial_id, &series, err) ||
+        !read_rows(store, SQL_show_errors, trial_id, &errors, err)) {
         return false;
     }
-    struct store_error_row *rows = ARENA_ARRAY(arena, struct store_error_row, count + 1);
-    sqlite3_stmt *row = rows != NULL ? sql_use(store, SQL_show_errors, err) : NULL;
-    if (row == NULL) {
-        return rows != NULL ? false : err_memory(err);
-    }
-    sql_int(row, 1, trial_id);
-    for (size_t i = 0; i < count; i++) {
-        if (!sql_next(store, row, &has_row, err)) {
-            return false;
-        }
-        if (!has_row) {
-            break;
-        }
-        rows[i].transaction = sql_column_text(row, 0, arena);
-        rows[i].code = printable_column(row, 1, arena);
-        rows[i].text = printable_column(row, 2, arena);
-        rows[i].count = (uint64_t)sqlite3_column_int64(row, 3);
-        if (rows[i].transaction == NULL || rows[i].code == NULL || rows[i].text == NULL) {
-            return err_memory(err);
-        }
-        out->error_row_count++;
-    }
-    sqlite3_reset(row);
-    out->errors = rows;
+    out->statements = (struct store_statement *)(void *)statements.items;
+    out->statement_count = statements.count;
+    out->metrics = (struct store_metric *)(void *)metrics.items;
+    out->metric_count = metrics.count;
+    out->series = (struct store_series *)(void *)series.items;
+    out->series_count = series.count;
+    out->errors = (struct store_error_row *)(void *)errors.items;
+    out->error_row_count = errors.count;
     return true;
 }
 
@@ -285,90 +223,84 @@ static void put_text_or_null(struct json *json, const char *key, const char *tex
     json_string(json, text[0] != '\0' ? text : NULL);
 }
 
+static bool put_stage(sqlite3_stmt *row, void *context, struct err *err UNUSED)
+{
+    struct json *json = context;
+    char started[40];
+    clock_format_wall(sqlite3_column_int64(row, 1), started, sizeof started);
+    json_object_begin(json);
+    json_key(json, "stage");
+    json_string(json, (const char *)sqlite3_column_text(row, 0));
+    json_key(json, "started");
+    json_string(json, started);
+    json_key(json, "elapsed_ms");
+    json_real(json, sql_column_real(row, 2) / 1000);
+    json_key(json, "outcome");
+    json_string(json, (const char *)sqlite3_column_text(row, 3));
+    json_object_end(json);
+    return true;
+}
+
 static bool put_stages(struct store *store, int64_t trial_id, struct json *json, struct err *err)
 {
-    bool has_row = false;
-    sqlite3_stmt *row = sql_use(store, SQL_show_stages, err);
-    if (row == NULL) {
-        return false;
-    }
-    sql_int(row, 1, trial_id);
     json_key(json, "stages");
     json_array_begin(json);
-    while (sql_next(store, row, &has_row, err)) {
-        if (!has_row) {
-            json_array_end(json);
-            return true;
-        }
-        char started[40];
-        clock_format_wall(sqlite3_column_int64(row, 1), started, sizeof started);
-        json_object_begin(json);
-        json_key(json, "stage");
-        json_string(json, (const char *)sqlite3_column_text(row, 0));
-        json_key(json, "started");
-        json_string(json, started);
-        json_key(json, "elapsed_ms");
-        json_real(json, sql_column_real(row, 2) / 1000);
-        json_key(json, "outcome");
-        json_string(json, (const char *)sqlite3_column_text(row, 3));
-        json_object_end(json);
+    bool ok = sql_each(store, SQL_show_stages, trial_id, put_stage, json, err);
+    json_array_end(json);
+    return ok;
+}
+
+struct value_column {
+    struct json *json;
+    int at;
+};
+
+static bool put_value(sqlite3_stmt *row, void *context, struct err *err UNUSED)
+{
+    const struct value_column *column = context;
+    json_key(column->json, (const char *)sqlite3_column_text(row, 0));
+    if (column->at == 2 && sqlite3_column_type(row, 3) != SQLITE_NULL) {
+        json_real(column->json, sqlite3_column_double(row, 3));
+    } else {
+        json_string(column->json, (const char *)sqlite3_column_text(row, column->at));
     }
-    return false;
+    return true;
 }
 
 /* One of the three objects over the swept knobs: column 1 asked, 2 effective, 4 source. */
 static bool put_values(struct store *store, int64_t trial_id, const char *key, int column,
                        struct json *json, struct err *err)
 {
-    bool has_row = false;
-    sqlite3_stmt *row = sql_use(store, SQL_show_values, err);
-    if (row == NULL) {
-        return false;
-    }
-    sql_int(row, 1, trial_id);
+    struct value_column context = {.json = json, .at = column};
     json_key(json, key);
     json_object_begin(json);
-    while (sql_next(store, row, &has_row, err)) {
-        if (!has_row) {
-            json_object_end(json);
-            return true;
-        }
-        json_key(json, (const char *)sqlite3_column_text(row, 0));
-        if (column == 2 && sqlite3_column_type(row, 3) != SQLITE_NULL) {
-            json_real(json, sqlite3_column_double(row, 3));
-        } else {
-            json_string(json, (const char *)sqlite3_column_text(row, column));
-        }
-    }
-    return false;
+    bool ok = sql_each(store, SQL_show_values, trial_id, put_value, &context, err);
+    json_object_end(json);
+    return ok;
+}
+
+static bool put_counter(sqlite3_stmt *row, void *context, struct err *err UNUSED)
+{
+    struct json *json = context;
+    json_key(json, (const char *)sqlite3_column_text(row, 0));
+    json_object_begin(json);
+    json_key(json, "start");
+    json_real(json, sqlite3_column_double(row, 1));
+    json_key(json, "end");
+    json_real(json, sqlite3_column_double(row, 2));
+    json_key(json, "delta");
+    json_real(json, sqlite3_column_double(row, 2) - sqlite3_column_double(row, 1));
+    json_object_end(json);
+    return true;
 }
 
 static bool put_counters(struct store *store, int64_t trial_id, struct json *json, struct err *err)
 {
-    bool has_row = false;
-    sqlite3_stmt *row = sql_use(store, SQL_show_counters, err);
-    if (row == NULL) {
-        return false;
-    }
-    sql_int(row, 1, trial_id);
     json_key(json, "counters");
     json_object_begin(json);
-    while (sql_next(store, row, &has_row, err)) {
-        if (!has_row) {
-            json_object_end(json);
-            return true;
-        }
-        json_key(json, (const char *)sqlite3_column_text(row, 0));
-        json_object_begin(json);
-        json_key(json, "start");
-        json_real(json, sqlite3_column_double(row, 1));
-        json_key(json, "end");
-        json_real(json, sqlite3_column_double(row, 2));
-        json_key(json, "delta");
-        json_real(json, sqlite3_column_double(row, 2) - sqlite3_column_double(row, 1));
-        json_object_end(json);
-    }
-    return false;
+    bool ok = sql_each(store, SQL_show_counters, trial_id, put_counter, json, err);
+    json_object_end(json);
+    return ok;
 }
 
 static void put_data(const struct shown *shown, struct json *json)
@@ -450,45 +382,26 @@ static bool put_value_line(sqlite3_stmt *row, struct text *out)
     return true;
 }
 
-static bool text_values(struct store *store, int64_t trial_id, struct text *out, struct err *err)
+static bool text_value(sqlite3_stmt *row, void *context, struct err *err)
 {
-    bool has_row = false;
-    sqlite3_stmt *row = sql_use(store, SQL_show_values, err);
-    if (row == NULL) {
-        return false;
-    }
-    sql_int(row, 1, trial_id);
-    while (sql_next(store, row, &has_row, err)) {
-        if (!has_row) {
-            return true;
-        }
-        if (!put_value_line(row, out)) {
-            return err_memory(err);
-        }
-    }
-    return false;
+    return put_value_line(row, context) || err_memory(err);
+}
+
+static bool text_stage(sqlite3_stmt *row, void *context, struct err *err UNUSED)
+{
+    struct text *out = context;
+    char elapsed[LAYOUT_NUMBER_SIZE];
+    layout_fixed(sql_column_real(row, 2) / 1000, 0, elapsed); /* "-": under way, or killed */
+    text_addf(out, " %s %s", sqlite3_column_text(row, 0), elapsed);
+    return true;
 }
 
 static bool text_stages(struct store *store, int64_t trial_id, struct text *out, struct err *err)
 {
-    bool has_row = false;
-    sqlite3_stmt *row = sql_use(store, SQL_show_stages, err);
-    if (row == NULL) {
-        return false;
-    }
-    sql_int(row, 1, trial_id);
     text_add(out, "stages (ms):");
-    while (sql_next(store, row, &has_row, err)) {
-        if (!has_row) {
-            text_add_char(out, '\n');
-            return true;
-        }
-        double elapsed_ms = sql_column_real(row, 2) / 1000;
-        char elapsed[LAYOUT_NUMBER_SIZE];
-        layout_fixed(elapsed_ms, 0, elapsed); /* "-": under way, or it was ended by a kill */
-        text_addf(out, " %s %s", sqlite3_column_text(row, 0), elapsed);
-    }
-    return false;
+    bool ok = sql_each(store, SQL_show_stages, trial_id, text_stage, out, err);
+    text_add_char(out, '\n');
+    return ok;
 }
 
 static bool show_text(struct store *store, const struct shown *shown, struct text *out,
@@ -503,7 +416,7 @@ static bool show_text(struct store *store, const struct shown *shown, struct tex
         text_addf(out, "%s%s", shown->hint, shown->hint[0] != '\0' ? "\n" : "");
         text_addf(out, "%s%s", shown->context, shown->context[0] != '\0' ? "\n" : "");
     }
-    if (!text_values(store, shown->trial_id, out, err) ||
+    if (!sql_each(store, SQL_show_values, shown->trial_id, text_value, out, err) ||
         !text_stages(store, shown->trial_id, out, err)) {
         return false;
     }
@@ -539,10 +452,7 @@ bool view_show(struct store *store, int64_t trial_id, const char *format, struct
         return err_hint(err, "table or json");
     }
     if (!read_head(store, trial_id, arena, &shown, err) ||
-        !read_statements(store, trial_id, arena, &shown.result, err) ||
-        !read_metrics(store, trial_id, arena, &shown.result, err) ||
-        !read_series(store, trial_id, arena, &shown.result, err) ||
-        !read_errors(store, trial_id, arena, &shown.result, err)) {
+        !read_result(store, trial_id, arena, &shown.result, err)) {
         return false;
     }
     bool ok = strcmp(format, "json") == 0 ? show_json(store, &shown, out, err)
