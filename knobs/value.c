@@ -22,17 +22,6 @@
 #define REAL_DIGITS 12
 #define REAL_TOLERANCE 1e-9
 
-/* ASCII only: the locale must not decide whether two spellings are one value. */
-static bool bytes_equal_nocase(struct bytes piece, const char *text)
-{
-    char copy[128];
-    if (piece.size >= sizeof(copy) || piece.size != strlen(text))
-        return false;
-    memcpy(copy, piece.data, piece.size);
-    copy[piece.size] = '\0';
-    return text_equal_nocase(copy, text);
-}
-
 bool value_truth_word(const char *word, bool *out)
 {
     static const char *const words[] = {"off", "on", "false", "true", "no", "yes", "0", "1"};
@@ -233,7 +222,7 @@ static bool find_choice(const struct knob *knob, const char *text, struct bytes 
             if (first)
                 *out = spelling;
             first = false;
-            if (bytes_equal_nocase(spelling, text))
+            if (bytes_are_nocase(spelling, text))
                 return true;
         }
     }
@@ -547,7 +536,7 @@ static bool piece_names(const struct knob *knob, struct bytes piece, const struc
     struct err ignored;
     snprintf(copy, sizeof(copy), "%.*s", (int)piece.size, piece.data);
     if (value->kind == VALUE_TEXT)
-        return bytes_equal_nocase(piece, value->text);
+        return bytes_are_nocase(piece, value->text);
     if (!value_number(value, &number))
         return false;
     if (knob->type == KNOB_BOOL)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sweeper/base/log.h"
+#include "sweeper/base/text.h"
 #include "sweeper/target.h"
 
 enum { LOCK_TIMEOUT_MS = 30000 };
@@ -96,9 +97,7 @@ static bool parse_holder(struct bytes bytes, struct holder *out)
 {
     memset(out, 0, sizeof *out);
     char text[1024];
-    size_t size = bytes.size < sizeof text - 1 ? bytes.size : sizeof text - 1;
-    memcpy(text, bytes.data, size);
-    text[size] = '\0';
+    bytes_text(bytes, text, sizeof text);
     return sscanf(text,
                   "dbsweep lock\npid %ld\nstart %llu\nboot %63[^\n]\nhost %127[^\n]\nstore "
                   "%511[^\n]",

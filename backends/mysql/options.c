@@ -238,11 +238,9 @@ static char lower(char byte)
 bool option_groups_hold(const struct option_groups *groups, struct bytes name)
 {
     char text[64];
-    if (name.size >= sizeof text) {
+    if (!bytes_text(name, text, sizeof text)) {
         return false;
     }
-    memcpy(text, name.data, name.size);
-    text[name.size] = '\0';
     for (size_t i = 0; i < groups->count; i++) {
         if (text_equal_nocase(groups->names[i], text)) {
             return true;

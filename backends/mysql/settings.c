@@ -83,24 +83,10 @@ struct collector {
     bool failed;
 };
 
-static bool is_named(struct bytes name, const char *knob)
-{
-    char copy[128];
-    if (name.size >= sizeof copy) {
-        return false;
-    }
-    memcpy(copy, name.data, name.size);
-    copy[name.size] = '\0';
-    return text_equal_nocase(copy, knob);
-}
-
 static bool is_synonym_of(struct bytes name, const char *knob)
 {
-    char copy[128] = "";
-    if (name.size < sizeof copy) {
-        memcpy(copy, name.data, name.size);
-    }
-    return option_is_synonym(copy, knob);
+    char copy[128];
+    return bytes_text(name, copy, sizeof copy) && option_is_synonym(copy, knob);
 }
 
 static bool keep_row(struct collector *collector, struct found_variable *found,
@@ -130,7 +116,7 @@ static bool collect(void *context, const struct row *row)
     for (size_t i = 0; i < collector->count; i++) {
         struct found_variable *found = &collector->found[i];
         const char *knob = collector->knobs[i]->name;
-        bool is_it = is_named(name, knob) || (!found->is_found && is_synonym_of(name, knob));
+        bool is_it = bytes_are_nocase(name, knob) || (!found->is_found && is_synonym_of(name, knob));
         if (is_it && !keep_row(collector, found, row)) {
             return false;
         }

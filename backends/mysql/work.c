@@ -164,11 +164,9 @@ static bool add_counter(void *context, const struct row *row)
     struct bytes value = row->columns[1];
     char digits[64];
     char *end = NULL;
-    if (list->count == COUNTER_LIMIT || value.size >= sizeof digits || value.data == NULL) {
+    if (list->count == COUNTER_LIMIT || value.data == NULL || !bytes_text(value, digits, sizeof digits)) {
         return list->count < COUNTER_LIMIT;
     }
-    memcpy(digits, value.data, value.size);
-    digits[value.size] = '\0';
     double number = strtod(digits, &end);
     if (end == digits || *end != '\0') {
         return true; /* a word or a date */

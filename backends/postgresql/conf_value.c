@@ -32,9 +32,9 @@ static bool is_special(const struct knob *knob, int64_t number)
     struct bytes rest = knob_list(knob->specials);
     struct bytes piece;
     char wanted[32];
-    int size = snprintf(wanted, sizeof wanted, "%" PRId64, number);
+    snprintf(wanted, sizeof wanted, "%" PRId64, number);
     while (knob_list_next(&rest, '|', &piece)) {
-        if (piece.size == (size_t)size && memcmp(piece.data, wanted, piece.size) == 0) {
+        if (bytes_are(piece, wanted)) {
             return true;
         }
     }

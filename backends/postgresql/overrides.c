@@ -30,16 +30,12 @@ struct collector {
     bool failed;
 };
 
-static bool equals(struct bytes bytes, const char *text)
-{
-    return text != NULL && bytes.size == strlen(text) && memcmp(bytes.data, text, bytes.size) == 0;
-}
-
 static bool keep_line(struct collector *collector, struct last_line *line, const struct row *row)
 {
     struct bytes path = row->columns[FILE_PATH];
     struct bytes number = row->columns[FILE_LINE];
-    if (equals(path, collector->server->facts.config_path)) {
+    const char *main_file = collector->server->facts.config_path;
+    if (main_file != NULL && bytes_are(path, main_file)) {
         *line = (struct last_line){.is_in_config = true};
         return true;
     }

@@ -51,17 +51,6 @@ struct collector {
     bool failed;
 };
 
-static bool is_named(struct bytes name, const char *knob)
-{
-    char copy[128];
-    if (name.size >= sizeof copy) {
-        return false;
-    }
-    memcpy(copy, name.data, name.size);
-    copy[name.size] = '\0';
-    return text_equal_nocase(copy, knob);
-}
-
 static bool keep_row(struct collector *collector, struct found_setting *found,
                      const struct row *row)
 {
@@ -83,7 +72,7 @@ static bool collect(void *context, const struct row *row)
 {
     struct collector *collector = context;
     for (size_t i = 0; i < collector->count; i++) {
-        if (is_named(row->columns[COLUMN_NAME], collector->knobs[i]->name) &&
+        if (bytes_are_nocase(row->columns[COLUMN_NAME], collector->knobs[i]->name) &&
             !keep_row(collector, &collector->found[i], row)) {
             return false;
         }

@@ -137,11 +137,9 @@ static bool add_counter(void *context, const struct row *row)
     struct bytes name = row->columns[0];
     struct bytes value = row->columns[1];
     char digits[64];
-    if (list->count == COUNTER_LIMIT || value.size >= sizeof digits || value.data == NULL) {
+    if (list->count == COUNTER_LIMIT || value.data == NULL || !bytes_text(value, digits, sizeof digits)) {
         return list->count < COUNTER_LIMIT;
     }
-    memcpy(digits, value.data, value.size);
-    digits[value.size] = '\0';
     struct counter *counter = &list->items[list->count];
     counter->name = arena_strndup(list->arena, name.data, name.size);
     if (counter->name == NULL) {

@@ -172,7 +172,7 @@ static bool is_special(const struct knob *knob, int64_t number)
     char wanted[32];
     snprintf(wanted, sizeof wanted, "%" PRId64, number);
     while (knob_list_next(&rest, '|', &piece)) {
-        if (piece.size == strlen(wanted) && memcmp(piece.data, wanted, piece.size) == 0) {
+        if (bytes_are(piece, wanted)) {
             return true;
         }
     }

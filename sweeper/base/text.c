@@ -94,6 +94,28 @@ static int lower(char byte)
     return byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte;
 }
 
+bool bytes_text(struct bytes bytes, char *out, size_t size)
+{
+    size_t length = bytes.size < size ? bytes.size : size - 1;
+    if (length > 0) {
+        memcpy(out, bytes.data, length);
+    }
+    out[length] = '\0';
+    return length == bytes.size;
+}
+
+bool bytes_are(struct bytes bytes, const char *text)
+{
+    return bytes.size == strlen(text) &&
+           (bytes.size == 0 || memcmp(bytes.data, text, bytes.size) == 0);
+}
+
+bool bytes_are_nocase(struct bytes bytes, const char *text)
+{
+    char copy[256];
+    return bytes_text(bytes, copy, sizeof copy) && text_equal_nocase(copy, text);
+}
+
 bool text_equal_nocase(const char *a, const char *b)
 {
     while (*a != '\0' && lower(*a) == lower(*b)) {

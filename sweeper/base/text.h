@@ -27,6 +27,12 @@ void text_vaddf(struct text *text, const char *format, va_list args) PRINTF_LIKE
 /* The finished text ("" if nothing was added), or NULL when memory ended. */
 const char *text_done(struct text *text);
 
+/* Copies bytes (NULL where there are none) as a text of at most size - 1 of them; false where they
+ * did not all fit. */
+bool bytes_text(struct bytes bytes, char *out, size_t size);
+bool bytes_are(struct bytes bytes, const char *text);
+bool bytes_are_nocase(struct bytes bytes, const char *text); /* ASCII */
+
 bool text_equal_nocase(const char *a, const char *b); /* ASCII */
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sweeper/base/text.h"
+
 #include "sweeper/base/clock.h"
 
 enum { HEAD_BYTES = 5 };
@@ -155,10 +157,7 @@ void wire_put_err(struct text *out, const struct err *err)
 
 static void copy_field(struct wire *wire, char *field, size_t size)
 {
-    struct bytes bytes = wire_bytes(wire);
-    size_t length = bytes.size < size - 1 ? bytes.size : size - 1;
-    memcpy(field, bytes.data, length);
-    field[length] = '\0';
+    bytes_text(wire_bytes(wire), field, size);
 }
 
 void wire_err(struct wire *wire, struct err *out)

@@ -158,12 +158,8 @@ static bool blob_type(struct bytes blob, char *out, size_t size)
         return false;
     }
     size_t length = (size_t)data[0] << 24 | (size_t)data[1] << 16 | (size_t)data[2] << 8 | data[3];
-    if (length > blob.size - 4 || length >= size) {
-        return false;
-    }
-    memcpy(out, blob.data + 4, length);
-    out[length] = '\0';
-    return true;
+    return length <= blob.size - 4 &&
+           bytes_text((struct bytes){.data = blob.data + 4, .size = length}, out, size);
 }
 
 bool known_hosts_judge(const struct known_hosts *known, struct bytes blob, struct arena *arena,

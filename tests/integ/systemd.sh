@@ -39,7 +39,7 @@ sweep_file() {
         DBSWEEP_TEST_PG_CONFIG='' DBSWEEP_TEST_MY_STOP_LIST='' DBSWEEP_TEST_MY_START_LIST='' \
         "$1_sweep" "$file" "$3" "${5:-}"
     sed -i -e '/^  stop = ;$/d' -e '/^  start = ;$/d' -e '/^  log = "";$/d' -e '/^  config = "";$/d' \
-        -e "s|^  ready_timeout = .*|&\n  $4|" "$file"
+        -e "s|^  ready_timeout = [^;]*;|&\n  $4|" "$file"
 }
 # as_before WHAT: files, values and units are what they were
 as_before() {

@@ -306,6 +306,24 @@ static void control_characters_are_shown(void **state)
     arena_close(&small);
 }
 
+static void bytes_become_text(void **state)
+{
+    (void)state;
+    char out[4];
+    assert_true(bytes_text((struct bytes){0}, out, sizeof out));
+    assert_string_equal(out, "");
+    assert_true(bytes_text((struct bytes){.data = "abcd", .size = 3}, out, sizeof out));
+    assert_string_equal(out, "abc");
+    assert_false(bytes_text((struct bytes){.data = "abcd", .size = 4}, out, sizeof out));
+    assert_string_equal(out, "abc");
+    assert_true(bytes_are((struct bytes){0}, ""));
+    assert_false(bytes_are((struct bytes){0}, "a"));
+    assert_true(bytes_are((struct bytes){.data = "abc", .size = 2}, "ab"));
+    assert_false(bytes_are((struct bytes){.data = "abc", .size = 2}, "AB"));
+    assert_true(bytes_are_nocase((struct bytes){.data = "abc", .size = 2}, "AB"));
+    assert_false(bytes_are_nocase((struct bytes){.data = "ab", .size = 2}, "abc"));
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, open_arena, close_arena)
 
 int main(void)
@@ -328,6 +346,7 @@ int main(void)
         EACH(distances_are_levenshteins),
         EACH(the_nearest_name_is_proposed),
         EACH(control_characters_are_shown),
+        EACH(bytes_become_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

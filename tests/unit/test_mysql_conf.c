@@ -373,6 +373,8 @@ static void test_bad_files(void **state)
     expect_bad_line(text_done(&text), "/etc/my.cnf:2");
     expect_one("[mysqld]\n!unknown thing\n!includedirx\n", integer(&connections, 50),
                "[mysqld]\nmax_connections = 50\n!unknown thing\n!includedirx\n");
+    expect_one("!includedir /none\n", integer(&connections, 50),
+               "!includedir /none\n\n[mysqld]\nmax_connections = 50\n");
 }
 
 static int open_arena(void **state)

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "sweeper/base/text.h"
 #include "sweeper/load/tpcc/tpcc.h"
 
 enum { BAD_CREDIT = 0x8000 };
@@ -131,10 +132,8 @@ static bool see_text(void *context, const struct row *row)
     }
     if (copy->column < row->column_count && row->columns[copy->column].data != NULL) {
         const struct bytes *text = &row->columns[copy->column];
-        size_t size = text->size < copy->size ? text->size : copy->size - 1;
-        memcpy(copy->out, text->data, size);
-        copy->out[size] = '\0';
-        *copy->out_size = size;
+        bytes_text(*text, copy->out, copy->size);
+        *copy->out_size = strlen(copy->out);
         copy->is_read = true;
     }
     return false;
