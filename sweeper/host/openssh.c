@@ -20,10 +20,7 @@
 enum { WORD_LIMIT = 48, CLOSE_MS = 2000, SLICE_MS = 200, SSH_FAILED = 255 };
 
 struct openssh {
-    struct remote_host remote; /* first */
-    struct remote_address address;
-    const char *identity;
-    const char *known_hosts;
+    struct remote_host remote;   /* first */
     struct host *here;           /* this machine: where ssh runs */
     struct host_process *master; /* NULL: none */
     char folder[64];             /* of the control socket; its path is at most 108 bytes long */
@@ -73,22 +70,22 @@ static void add_common(struct words *words, const struct openssh *openssh, struc
         add_option(words, arena, options[i][0], options[i][1]);
     }
     add_option(words, arena, "ControlPath", openssh->socket);
-    if (openssh->known_hosts != NULL) {
-        add_option(words, arena, "UserKnownHostsFile", openssh->known_hosts);
+    if (openssh->remote.known_hosts != NULL) {
+        add_option(words, arena, "UserKnownHostsFile", openssh->remote.known_hosts);
         add_option(words, arena, "GlobalKnownHostsFile", "/dev/null");
     }
-    if (openssh->identity != NULL) {
+    if (openssh->remote.identity != NULL) {
         add_option(words, arena, "IdentitiesOnly", "yes");
         add_word(words, "-i");
-        add_word(words, openssh->identity);
+        add_word(words, openssh->remote.identity);
     }
-    if (openssh->address.user != NULL) {
+    if (openssh->remote.address.user != NULL) {
         add_word(words, "-l");
-        add_word(words, openssh->address.user);
+        add_word(words, openssh->remote.address.user);
     }
-    if (openssh->address.port != 0) {
+    if (openssh->remote.address.port != 0) {
         add_word(words, "-p");
-        const char *port = arena_printf(arena, "%d", openssh->address.port);
+        const char *port = arena_printf(arena, "%d", openssh->remote.address.port);
         add_word(words, port != NULL ? port : "");
     }
 }
@@ -96,7 +93,7 @@ static void add_common(struct words *words, const struct openssh *openssh, struc
 static void add_target(struct words *words, const struct openssh *openssh, const char *line)
 {
     add_word(words, "--");
-    add_word(words, openssh->address.name);
+    add_word(words, openssh->remote.address.name);
     add_word(words, line);
 }
 
@@ -172,11 +169,11 @@ static bool refusal(const struct openssh *openssh, const struct host_result *res
     if (hint[0] != '\0') {
         err_hint(err, "%s", hint);
     }
-    if (code == ERR_CODE_host_login && openssh->identity != NULL) {
+    if (code == ERR_CODE_host_login && openssh->remote.identity != NULL) {
         struct err better; /* ssh does not say that a key has a passphrase */
         err_clear(&better);
-        if (!remote_identity_check(openssh->identity, clock_deadline_ms(CLOSE_MS), arena, NULL,
-                                   &better)) {
+        if (!remote_identity_check(openssh->remote.identity, clock_deadline_ms(CLOSE_MS), arena,
+                                   NULL, &better)) {
             *err = better;
         }
     }
@@ -416,22 +413,6 @@ static bool make_folder(struct openssh *openssh, struct err *err)
     return true;
 }
 
-static bool put_spec(struct openssh *openssh, const struct host_spec *spec, struct err *err)
-{
-    struct arena *arena = &openssh->remote.arena;
-    if (!remote_address_parse(spec->ssh, arena, &openssh->address, err)) {
-        return false;
-    }
-    openssh->identity = spec->identity != NULL ? remote_path(spec->identity, arena) : NULL;
-    openssh->known_hosts = spec->known_hosts != NULL ? remote_path(spec->known_hosts, arena) : NULL;
-    openssh->remote.host.label = arena_strdup(arena, spec->ssh);
-    openssh->remote.sudo = spec->sudo;
-    return (openssh->remote.host.label != NULL &&
-            (spec->identity == NULL || openssh->identity != NULL) &&
-            (spec->known_hosts == NULL || openssh->known_hosts != NULL)) ||
-           err_memory(err);
-}
-
 static bool openssh_open(const struct host_spec *spec, int64_t deadline, struct host **out,
                          struct err *err)
 {
@@ -444,7 +425,7 @@ static bool openssh_open(const struct host_spec *spec, int64_t deadline, struct 
     openssh->remote.host.driver = &host_openssh;
     openssh->remote.transport = &transport;
     openssh->remote.arena = arena;
-    if (put_spec(openssh, spec, err) && make_folder(openssh, err) &&
+    if (remote_take_spec(&openssh->remote, spec, err) && make_folder(openssh, err) &&
         host_open(NULL, deadline, &openssh->here, err) && master_open(openssh, deadline, err) &&
         remote_check(&openssh->remote, deadline, err)) {
         *out = &openssh->remote.host;

@@ -37,21 +37,29 @@ struct remote_transport {
     void (*close)(struct remote_link *link);
 };
 
-struct remote_host {
-    struct host host; /* first */
-    const struct remote_transport *transport;
-    struct arena arena; /* holds the transport's struct */
-    bool sudo;
-};
-
 /* "user@name:port", "name", "[2001:db8::1]:22". */
 struct remote_address {
     const char *user; /* NULL: not said */
     const char *name;
     int port; /* 0: not said */
 };
+
+struct remote_host {
+    struct host host; /* first */
+    const struct remote_transport *transport;
+    struct arena arena; /* holds the transport's struct */
+    struct remote_address address;
+    const char *identity;    /* key file; NULL: agent and defaults */
+    const char *known_hosts; /* NULL: the usual files */
+    bool sudo;
+};
+
 bool remote_address_parse(const char *text, struct arena *arena, struct remote_address *out,
                           struct err *err) MUST_USE;
+
+/* What the sweep file says of a host, in the host's arena; its label is the address as written. */
+bool remote_take_spec(struct remote_host *remote, const struct host_spec *spec,
+                      struct err *err) MUST_USE;
 
 /* A path with ~ at its beginning opened up; NULL where memory ended. */
 const char *remote_path(const char *path, struct arena *arena) MUST_USE;

@@ -155,6 +155,23 @@ bool remote_identity_check(const char *file, int64_t deadline, struct arena *are
     return identity_content_check(file, &result, err);
 }
 
+static bool take_path(const char *path, struct arena *arena, const char **out)
+{
+    *out = path != NULL ? remote_path(path, arena) : NULL;
+    return path == NULL || *out != NULL;
+}
+
+bool remote_take_spec(struct remote_host *remote, const struct host_spec *spec, struct err *err)
+{
+    struct arena *arena = &remote->arena;
+    remote->sudo = spec->sudo;
+    remote->host.label = arena_strdup(arena, spec->ssh);
+    return remote_address_parse(spec->ssh, arena, &remote->address, err) &&
+           ((remote->host.label != NULL && take_path(spec->identity, arena, &remote->identity) &&
+             take_path(spec->known_hosts, arena, &remote->known_hosts)) ||
+            err_memory(err));
+}
+
 /* --- whether it works ------------------------------------------------------------------------- */
 
 static bool check_sudo(struct remote_host *remote, int64_t deadline, struct arena *arena,

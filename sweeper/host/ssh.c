@@ -269,27 +269,19 @@ static void ssh_close(struct host *host)
 static bool put_spec(struct ssh *ssh, const struct host_spec *spec, struct err *err)
 {
     struct arena *arena = &ssh->remote.arena;
-    if (!remote_address_parse(spec->ssh, arena, &ssh->address, err)) {
+    if (!remote_take_spec(&ssh->remote, spec, err)) {
         return false;
     }
-    if (ssh->address.port == 0) {
-        ssh->address.port = SSH_PORT;
-    }
-    const struct passwd *me = ssh->address.user == NULL ? getpwuid(geteuid()) : NULL;
-    const char *user = ssh->address.user;
-    if (user == NULL) {
-        user = me != NULL ? me->pw_name : "";
-    }
-    ssh->user = arena_strdup(arena, user);
-    ssh->identity = spec->identity != NULL ? remote_path(spec->identity, arena) : NULL;
-    ssh->known_hosts = spec->known_hosts != NULL ? remote_path(spec->known_hosts, arena) : NULL;
-    ssh->remote.host.label =
-        arena_printf(arena, "%s@%s:%d", user, ssh->address.name, ssh->address.port);
-    ssh->remote.sudo = spec->sudo;
-    return (ssh->user != NULL && ssh->remote.host.label != NULL &&
-            (spec->identity == NULL || ssh->identity != NULL) &&
-            (spec->known_hosts == NULL || ssh->known_hosts != NULL)) ||
-           err_memory(err);
+    struct remote_address *address = &ssh->remote.address;
+    const struct passwd *me = address->user == NULL ? getpwuid(geteuid()) : NULL;
+    ssh->user = address->user != NULL ? address->user
+                : me != NULL          ? arena_strdup(arena, me->pw_name)
+                                      : "";
+    address->port = address->port != 0 ? address->port : SSH_PORT;
+    ssh->remote.host.label = ssh->user == NULL ? NULL
+                                               : arena_printf(arena, "%s@%s:%d", ssh->user,
+                                                              address->name, address->port);
+    return ssh->remote.host.label != NULL || err_memory(err);
 }
 
 static bool ssh_open(const struct host_spec *spec, int64_t deadline, struct host **out,

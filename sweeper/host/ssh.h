@@ -13,10 +13,7 @@ enum { SSH_PORT = 22 };
 
 struct ssh {
     struct remote_host remote; /* first */
-    struct remote_address address;
     const char *user;
-    const char *identity;    /* NULL: agent and defaults */
-    const char *known_hosts; /* NULL: the usual files */
     int socket;
     LIBSSH2_SESSION *session;
     unsigned generation; /* of the connection: channels of an older one are gone */

@@ -123,8 +123,8 @@ static bool open_socket(struct ssh *ssh, int64_t deadline, struct err *err)
     char port[16];
     const struct addrinfo wanted = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *list CLEANUP(addresses_close) = NULL;
-    snprintf(port, sizeof port, "%d", ssh->address.port);
-    int failed = getaddrinfo(ssh->address.name, port, &wanted, &list);
+    snprintf(port, sizeof port, "%d", ssh->remote.address.port);
+    int failed = getaddrinfo(ssh->remote.address.name, port, &wanted, &list);
     if (failed != 0) {
         list = NULL;
         err_set(err, ERR_CODE_host, "the host's name is not known: %s", gai_strerror(failed));
@@ -189,7 +189,8 @@ static bool shake_hands(struct ssh *ssh, int64_t deadline, struct arena *arena, 
 {
     int result = 0;
     struct known_hosts known;
-    if (!known_hosts_find(&ssh->address, ssh->known_hosts, deadline, arena, &known, err) ||
+    if (!known_hosts_find(&ssh->remote.address, ssh->remote.known_hosts, deadline, arena, &known,
+                          err) ||
         !prefer_known_types(ssh, &known, arena, err)) {
         return false;
     }
@@ -304,8 +305,8 @@ static bool log_in(struct ssh *ssh, int64_t deadline, struct arena *arena, struc
 {
     static const char *const usual[] = {"~/.ssh/id_ed25519", "~/.ssh/id_ecdsa"};
     bool is_tried = false;
-    if (ssh->identity != NULL) {
-        return try_file(ssh, ssh->identity, deadline, arena, err);
+    if (ssh->remote.identity != NULL) {
+        return try_file(ssh, ssh->remote.identity, deadline, arena, err);
     }
     if (try_agent(ssh, deadline)) {
         return true;
