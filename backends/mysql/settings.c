@@ -116,7 +116,8 @@ static bool collect(void *context, const struct row *row)
     for (size_t i = 0; i < collector->count; i++) {
         struct found_variable *found = &collector->found[i];
         const char *knob = collector->knobs[i]->name;
-        bool is_it = bytes_are_nocase(name, knob) || (!found->is_found && is_synonym_of(name, knob));
+        bool is_it =
+            bytes_are_nocase(name, knob) || (!found->is_found && is_synonym_of(name, knob));
         if (is_it && !keep_row(collector, found, row)) {
             return false;
         }

@@ -164,7 +164,8 @@ static bool add_counter(void *context, const struct row *row)
     struct bytes value = row->columns[1];
     char digits[64];
     char *end = NULL;
-    if (list->count == COUNTER_LIMIT || value.data == NULL || !bytes_text(value, digits, sizeof digits)) {
+    if (list->count == COUNTER_LIMIT || value.data == NULL ||
+        !bytes_text(value, digits, sizeof digits)) {
         return list->count < COUNTER_LIMIT;
     }
     double number = strtod(digits, &end);

@@ -137,7 +137,8 @@ static bool add_counter(void *context, const struct row *row)
     struct bytes name = row->columns[0];
     struct bytes value = row->columns[1];
     char digits[64];
-    if (list->count == COUNTER_LIMIT || value.data == NULL || !bytes_text(value, digits, sizeof digits)) {
+    if (list->count == COUNTER_LIMIT || value.data == NULL ||
+        !bytes_text(value, digits, sizeof digits)) {
         return list->count < COUNTER_LIMIT;
     }
     struct counter *counter = &list->items[list->count];
