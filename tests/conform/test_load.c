@@ -2,15 +2,10 @@
  * The oltp workload over every session there is, each through a real worker process: what is
  * loaded, what is refused, what is counted, and what is left behind.
  */
-#include "tests/support/load_subjects.h"
+#include "tests/support/load_suite.h"
 
 #include <math.h>
 #include <signal.h>
-
-#define SUBJECT_COUNT 3
-static struct subject subjects[SUBJECT_COUNT];
-
-typedef void (*subject_test)(struct subject *subject);
 
 /* ---- loading ---- */
 
@@ -467,94 +462,36 @@ static void a_worker_that_does_not_run_is_no_points_fault(struct subject *subjec
     }
 }
 
-/* ---- all tests over all subjects ---- */
-
-static const struct {
-    const char *name;
-    subject_test run;
-} rows[] = {
-#define ROW(test)                                                                                  \
-    {                                                                                              \
-#test, test                                                                                \
-    }
-    ROW(loads_what_sysbench_loads),
-    ROW(loads_are_the_same),
-    ROW(prepares_once),
-    ROW(redoes_half_a_load),
-    ROW(resets_what_was_changed),
-    ROW(cleans_up),
-    ROW(leaves_a_foreign_table_alone),
-    ROW(leaves_a_view_alone),
-    ROW(leaves_foreign_notes_alone),
-    ROW(believes_only_the_mark_itself),
-    ROW(drives_every_mix),
-    ROW(counts_statements),
-    ROW(reports_every_second),
-    ROW(counts_what_the_server_counts),
-    ROW(keeps_an_open_loops_rate),
-    ROW(shows_the_rate_of_part_of_a_second),
-    ROW(fails_over_its_error_budget),
-    ROW(fails_where_nothing_completes),
-    ROW(a_worker_that_does_not_run_is_no_points_fault),
-    ROW(fails_early_where_it_is_hopeless),
-    ROW(refuses_to_drive_what_is_not_loaded),
-    ROW(finds_rows_missing),
-    ROW(retries_conflicts),
-    ROW(ends_when_a_stop_is_asked),
-#undef ROW
+static const struct load_test tests[] = {
+    LOAD_TEST(loads_what_sysbench_loads),
+    LOAD_TEST(loads_are_the_same),
+    LOAD_TEST(prepares_once),
+    LOAD_TEST(redoes_half_a_load),
+    LOAD_TEST(resets_what_was_changed),
+    LOAD_TEST(cleans_up),
+    LOAD_TEST(leaves_a_foreign_table_alone),
+    LOAD_TEST(leaves_a_view_alone),
+    LOAD_TEST(leaves_foreign_notes_alone),
+    LOAD_TEST(believes_only_the_mark_itself),
+    LOAD_TEST(drives_every_mix),
+    LOAD_TEST(counts_statements),
+    LOAD_TEST(reports_every_second),
+    LOAD_TEST(counts_what_the_server_counts),
+    LOAD_TEST(keeps_an_open_loops_rate),
+    LOAD_TEST(shows_the_rate_of_part_of_a_second),
+    LOAD_TEST(fails_over_its_error_budget),
+    LOAD_TEST(fails_where_nothing_completes),
+    LOAD_TEST(a_worker_that_does_not_run_is_no_points_fault),
+    LOAD_TEST(fails_early_where_it_is_hopeless),
+    LOAD_TEST(refuses_to_drive_what_is_not_loaded),
+    LOAD_TEST(finds_rows_missing),
+    LOAD_TEST(retries_conflicts),
+    LOAD_TEST(ends_when_a_stop_is_asked),
 };
-
-struct pair {
-    struct subject *subject;
-    subject_test run;
-};
-static struct pair pairs[COUNT_OF(rows) * SUBJECT_COUNT];
-static char names[COUNT_OF(rows) * SUBJECT_COUNT][96];
-
-static void run_pair(void **state)
-{
-    const struct pair *pair = *state;
-    if (pair->subject->absent != NULL) {
-        print_message("skipped: %s\n", pair->subject->absent);
-        skip();
-    }
-    subject_begin(pair->subject);
-    pair->run(pair->subject);
-}
-
-static int end_pair(void **state)
-{
-    const struct pair *pair = *state;
-    if (pair->subject->absent == NULL) {
-        subject_end(pair->subject);
-    }
-    return 0;
-}
 
 int main(int argc, char **argv)
 {
-    static const char *const backend_names[SUBJECT_COUNT] = {"sqlite", "postgresql", "mysql"};
-    struct CMUnitTest tests[COUNT_OF(pairs)];
-    subject_serve(argc, argv);
-    stop_install();
-    for (size_t i = 0; i < SUBJECT_COUNT; i++) {
-        subject_find(&subjects[i], backend_names[i]);
-        for (size_t j = 0; j < COUNT_OF(rows); j++) {
-            size_t at = i * COUNT_OF(rows) + j;
-            pairs[at] = (struct pair){.subject = &subjects[i], .run = rows[j].run};
-            snprintf(names[at], sizeof names[at], "%s: %s", backend_names[i], rows[j].name);
-            tests[at] = (struct CMUnitTest){.name = names[at],
-                                            .test_func = run_pair,
-                                            .teardown_func = end_pair,
-                                            .initial_state = &pairs[at]};
-        }
-    }
-    if (argc == 2) {
-        cmocka_set_test_filter(argv[1]);
-    }
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (size_t i = 0; i < SUBJECT_COUNT; i++) {
-        subject_forget(&subjects[i]);
-    }
-    return failed;
+    const struct load_suite suite = {
+        .tests = tests, .test_count = COUNT_OF(tests), .begin = subject_begin, .end = subject_end};
+    return suite_main(&suite, argc, argv);
 }

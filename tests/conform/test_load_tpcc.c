@@ -1,47 +1,14 @@
 /*
  * The tpcc workload over every session there is, each through a real worker process: what is
- * loaded, what is driven and counted, each consistency condition broken once, and what is reset.
- * A load takes seconds, so the tests of one database follow each other on the same tables, and
- * all of them stand in this one long file.
+ * loaded, what is driven and counted, and what is reset. What its checks find is in
+ * test_load_tpcc_check.c.
  */
-#include "tests/support/load_subjects.h"
+#include "tests/support/tpcc_subject.h"
 
 #include <math.h>
 
-#define SUBJECT_COUNT 3
-enum { MINUTES_10_MS = 600000 };
-#define LONG_DEADLINE clock_deadline_ms(MINUTES_10_MS)
-static struct subject subjects[SUBJECT_COUNT];
-
-typedef void (*subject_test)(struct subject *subject);
-
 static const char *const tables[] = {"warehouse", "district",   "customer", "history", "new_order",
                                      "orders",    "order_line", "item",     "stock"};
-
-/* ---- running ---- */
-
-static bool run(struct subject *subject, enum load_operation operation)
-{
-    const struct load_progress progress = {
-        .context = subject, .note = subject_note, .second = subject_second};
-    subject->job.operation = operation;
-    subject->note_count = 0;
-    return load_run(subject->host, NULL, &subject->job, LONG_DEADLINE, &progress, &subject->arena,
-                    operation == LOAD_DRIVE ? &subject->result : NULL, &subject->err);
-}
-
-static void begin(struct subject *subject)
-{
-    subject_begin(subject);
-    struct workload_spec *workload = &subject->job.workload;
-    workload->kind = "tpcc";
-    workload->warehouses = 1;
-    workload->rollback_pct = 1;
-    workload->payment_by_name_pct = 60;
-    workload->measure_ms = 3000;
-    workload->drain_ms = 20000;
-    workload->prepare_timeout_ms = MINUTES_10_MS;
-}
 
 static const char *value_of(struct subject *subject, const char *sql)
 {
@@ -49,22 +16,6 @@ static const char *value_of(struct subject *subject, const char *sql)
     MUST(
         session_value(subject->session, sql, LONG_DEADLINE, &subject->arena, &text, &subject->err));
     return text != NULL ? text : "";
-}
-
-static const char *note_of(struct subject *subject)
-{
-    const char *note = NULL;
-    MUST(mark_get(subject->session, "tpcc", DEADLINE, &subject->arena, &note, &subject->err));
-    return note != NULL ? note : "";
-}
-
-/* As loaded, or changed by a test before; a test that was chosen alone loads for itself. */
-static void need_data(struct subject *subject)
-{
-    const char *note = note_of(subject);
-    if (!text_starts_with(note, "used: tpcc") && !text_starts_with(note, "tpcc")) {
-        MUST(run(subject, LOAD_PREPARE));
-    }
 }
 
 /* ---- hashes ---- */
@@ -129,15 +80,15 @@ static void assert_as_loaded(struct subject *subject)
 
 static void refuses_all(struct subject *subject)
 {
-    MUST_FAIL(run(subject, LOAD_PREPARE), ERR_CODE_foreign_data);
+    MUST_FAIL(tpcc_run(subject, LOAD_PREPARE), ERR_CODE_foreign_data);
     assert_int_equal(subject->err.class, ERR_PLAN);
-    MUST_FAIL(run(subject, LOAD_RESET), ERR_CODE_foreign_data);
-    MUST_FAIL(run(subject, LOAD_CLEANUP), ERR_CODE_foreign_data);
+    MUST_FAIL(tpcc_run(subject, LOAD_RESET), ERR_CODE_foreign_data);
+    MUST_FAIL(tpcc_run(subject, LOAD_CLEANUP), ERR_CODE_foreign_data);
 }
 
 static void leaves_foreign_tables_alone(struct subject *subject)
 {
-    MUST(run(subject, LOAD_CLEANUP));
+    MUST(tpcc_run(subject, LOAD_CLEANUP));
     subject_sql(subject, "create table customer (id integer, note varchar(40))");
     subject_sql(subject, "insert into customer (id, note) values (7, 'dbsweep workload data')");
     refuses_all(subject);
@@ -157,12 +108,12 @@ static void leaves_foreign_tables_alone(struct subject *subject)
 
 static void refuses_to_drive_what_is_not_loaded(struct subject *subject)
 {
-    MUST(run(subject, LOAD_CLEANUP));
+    MUST(tpcc_run(subject, LOAD_CLEANUP));
     subject_sql(subject, "create table t (i integer)"); /* an SQLite file must be there */
     subject_sql(subject, "drop table t");
-    MUST_FAIL(run(subject, LOAD_DRIVE), ERR_CODE_workload);
+    MUST_FAIL(tpcc_run(subject, LOAD_DRIVE), ERR_CODE_workload);
     HOLDS(subject->err.text, "not loaded");
-    MUST_FAIL(run(subject, LOAD_CHECK), ERR_CODE_workload_check);
+    MUST_FAIL(tpcc_run(subject, LOAD_CHECK), ERR_CODE_workload_check);
 }
 
 /* ---- what is loaded ---- */
@@ -214,8 +165,8 @@ static void loads_what_the_standard_says(struct subject *subject)
          " 1 and 10000 or length(i_data) not between 26 and 50",
          0},
     };
-    MUST(run(subject, LOAD_CLEANUP));
-    MUST(run(subject, LOAD_PREPARE));
+    MUST(tpcc_run(subject, LOAD_CLEANUP));
+    MUST(tpcc_run(subject, LOAD_PREPARE));
     assert_true(subject->note_count > 40);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         int64_t found = subject_number(subject, rows[i].sql);
@@ -240,13 +191,13 @@ static void loads_what_the_standard_says(struct subject *subject)
 /* The same data on every system; C_load is among the note. */
 static void loads_are_the_same(struct subject *subject)
 {
-    need_data(subject);
-    if (text_starts_with(note_of(subject), "used")) {
-        MUST(run(subject, LOAD_RESET));
+    tpcc_need_data(subject);
+    if (text_starts_with(tpcc_note(subject), "used")) {
+        MUST(tpcc_run(subject, LOAD_RESET));
     }
     assert_as_loaded(subject);
-    HOLDS(note_of(subject), "c_load=");
-    MUST(run(subject, LOAD_PREPARE));
+    HOLDS(tpcc_note(subject), "c_load=");
+    MUST(tpcc_run(subject, LOAD_PREPARE));
     assert_int_equal(subject->note_count, 0);
 }
 
@@ -254,13 +205,13 @@ static void loads_are_the_same(struct subject *subject)
  * there, nor is an index. Units that are there are not loaded again. */
 static void goes_on_with_half_a_load(struct subject *subject)
 {
-    need_data(subject);
-    if (text_starts_with(note_of(subject), "used")) {
-        MUST(run(subject, LOAD_RESET));
+    tpcc_need_data(subject);
+    if (text_starts_with(tpcc_note(subject), "used")) {
+        MUST(tpcc_run(subject, LOAD_RESET));
     }
     char sql[400];
     snprintf(sql, sizeof sql, "update dbsweep_meta set value = 'loading: %s' where name = 'tpcc'",
-             note_of(subject));
+             tpcc_note(subject));
     subject_sql(subject, sql);
     /* Unit 10 is the warehouse, then ten of stock, ten of customers, ten of orders. */
     subject_sql(subject, "delete from dbsweep_meta where name in ('tpcc part 33', 'tpcc item 3')");
@@ -271,125 +222,14 @@ static void goes_on_with_half_a_load(struct subject *subject)
     subject_sql(subject, strcmp(subject->backend, "mysql") == 0
                              ? "drop index customer_name on customer"
                              : "drop index customer_name");
-    MUST_FAIL(run(subject, LOAD_DRIVE), ERR_CODE_workload);
-    MUST(run(subject, LOAD_PREPARE));
+    MUST_FAIL(tpcc_run(subject, LOAD_DRIVE), ERR_CODE_workload);
+    MUST(tpcc_run(subject, LOAD_PREPARE));
     assert_in_range(subject->note_count, 2 + 11 + 9, 2 + 11 + 9);
-    MUST(run(subject, LOAD_CHECK_ALL));
+    MUST(tpcc_run(subject, LOAD_CHECK_ALL));
     assert_as_loaded(subject);
     MUST_FAIL(session_execute(subject->session, "create index customer_name on customer (c_last)",
                               NULL, NULL, LONG_DEADLINE, &subject->err),
               ERR_CODE_statement);
-}
-
-/* ---- consistency ---- */
-
-struct sabotage {
-    const char *what; /* in the error */
-    bool is_cheap;    /* seen after each trial too */
-    const char *spoil[2];
-    const char *mend[2];
-};
-
-static const struct sabotage sabotages[] = {
-    {"condition 1 ",
-     true,
-     {"update warehouse set w_ytd = w_ytd + 0.01"},
-     {"update warehouse set w_ytd = w_ytd - 0.01"}},
-    {"condition 2 ",
-     true,
-     {"update district set d_next_o_id = d_next_o_id + 1 where d_id = 3"},
-     {"update district set d_next_o_id = d_next_o_id - 1 where d_id = 3"}},
-    {"condition 2 ",
-     true,
-     {"delete from new_order where no_d_id = 3 and no_o_id = 3000"},
-     {"insert into new_order values (3000, 3, 1)"}},
-    {"condition 3 ",
-     true,
-     {"delete from new_order where no_d_id = 3 and no_o_id = 2500"},
-     {"insert into new_order values (2500, 3, 1)"}},
-    {"condition 4 ",
-     true,
-     {"update orders set o_ol_cnt = o_ol_cnt + 1 where o_d_id = 3 and o_id = 7"},
-     {"update orders set o_ol_cnt = o_ol_cnt - 1 where o_d_id = 3 and o_id = 7"}},
-    {"condition 5 ",
-     false,
-     {"update orders set o_carrier_id = 4 where o_d_id = 3 and o_id = 2500"},
-     {"update orders set o_carrier_id = null where o_d_id = 3 and o_id = 2500"}},
-    {"condition 5 ",
-     false,
-     {"update orders set o_carrier_id = null where o_d_id = 3 and o_id = 2100"},
-     {"update orders set o_carrier_id = 1 where o_d_id = 3 and o_id = 2100"}},
-    {"condition 6 ",
-     false,
-     {"update orders set o_ol_cnt = o_ol_cnt + 1 where o_d_id = 3 and o_id = 7",
-      "update orders set o_ol_cnt = o_ol_cnt - 1 where o_d_id = 3 and o_id = 8"},
-     {"update orders set o_ol_cnt = o_ol_cnt - 1 where o_d_id = 3 and o_id = 7",
-      "update orders set o_ol_cnt = o_ol_cnt + 1 where o_d_id = 3 and o_id = 8"}},
-    {"condition 7 ",
-     false,
-     {"update order_line set ol_delivery_d = null where ol_d_id = 3 and ol_o_id = 7"
-      " and ol_number = 2"},
-     {"update order_line set ol_delivery_d = current_timestamp where ol_d_id = 3 and ol_o_id = 7"
-      " and ol_number = 2"}},
-    {"condition 8 ",
-     false,
-     {"update warehouse set w_ytd = w_ytd + 10",
-      "update district set d_ytd = d_ytd + 10 where d_id = 3"},
-     {"update warehouse set w_ytd = w_ytd - 10",
-      "update district set d_ytd = d_ytd - 10 where d_id = 3"}},
-    {"condition 9 ",
-     false,
-     {"update district set d_ytd = d_ytd + 10 where d_id = 3",
-      "update district set d_ytd = d_ytd - 10 where d_id = 4"},
-     {"update district set d_ytd = d_ytd - 10 where d_id = 3",
-      "update district set d_ytd = d_ytd + 10 where d_id = 4"}},
-    {"condition 10 ",
-     false,
-     {"update customer set c_balance = c_balance + 0.01, c_ytd_payment = c_ytd_payment - 0.01"
-      " where c_d_id = 3 and c_id = 9"},
-     {"update customer set c_balance = c_balance - 0.01, c_ytd_payment = c_ytd_payment + 0.01"
-      " where c_d_id = 3 and c_id = 9"}},
-    {"condition 11 ",
-     false,
-     {"insert into orders values (0, 3, 1, 1, current_timestamp, 1, 0, 1)"},
-     {"delete from orders where o_id = 0"}},
-    {"condition 12 ",
-     false,
-     {"update customer set c_ytd_payment = c_ytd_payment + 0.01 where c_d_id = 3 and c_id = 9"},
-     {"update customer set c_ytd_payment = c_ytd_payment - 0.01 where c_d_id = 3 and c_id = 9"}},
-    {"table item has 100001 rows, not 100000",
-     false,
-     {"insert into item values (100001, 1, 'more', 1, 'more')"},
-     {"delete from item where i_id = 100001"}},
-};
-
-static void UNUSED apply(struct subject *subject, const char *const *statements)
-{
-    for (size_t i = 0; i < 2 && statements[i] != NULL; i++) {
-        subject_sql(subject, statements[i]);
-    }
-}
-
-static void UNUSED sees_each_condition_broken(struct subject *subject)
-{
-    need_data(subject);
-    if (text_starts_with(note_of(subject), "used")) {
-        MUST(run(subject, LOAD_RESET));
-    }
-    MUST(run(subject, LOAD_CHECK_ALL));
-    for (size_t i = 0; i < COUNT_OF(sabotages); i++) {
-        apply(subject, sabotages[i].spoil);
-        MUST_FAIL(run(subject, LOAD_CHECK_ALL), ERR_CODE_workload_check);
-        HOLDS(subject->err.text, sabotages[i].what);
-        assert_int_equal(subject->err.class, ERR_POINT);
-        if (sabotages[i].is_cheap) {
-            MUST_FAIL(run(subject, LOAD_CHECK), ERR_CODE_workload_check);
-        } else {
-            MUST(run(subject, LOAD_CHECK));
-        }
-        apply(subject, sabotages[i].mend);
-    }
-    MUST(run(subject, LOAD_CHECK_ALL));
 }
 
 /* ---- driving ---- */
@@ -473,9 +313,9 @@ static size_t count_statements(const struct subject *subject)
 
 static void drives_the_mix(struct subject *subject)
 {
-    need_data(subject);
+    tpcc_need_data(subject);
     subject->job.workload.measure_ms = 5000;
-    MUST(run(subject, LOAD_DRIVE));
+    MUST(tpcc_run(subject, LOAD_DRIVE));
     assert_mix(subject);
     assert_notpm(subject);
     assert_int_equal(count_statements(subject), 33);
@@ -484,20 +324,20 @@ static void drives_the_mix(struct subject *subject)
     double orders = (double)transaction_of(subject, "new_order")->latency->count;
     double lines = (double)count_of(subject, "new_order", "insert_order_line");
     assert_true(lines > 8 * orders && lines < 12 * orders + 100);
-    assert_true(text_starts_with(note_of(subject), "used: "));
-    MUST(run(subject, LOAD_CHECK));
-    MUST(run(subject, LOAD_CHECK_ALL));
+    assert_true(text_starts_with(tpcc_note(subject), "used: "));
+    MUST(tpcc_run(subject, LOAD_CHECK));
+    MUST(tpcc_run(subject, LOAD_CHECK_ALL));
 }
 
 /* All New-Orders end as they should, and nothing of them stays. */
 static void rolls_back_and_chooses_as_told(struct subject *subject)
 {
     static const char sum[] = "select sum(d_next_o_id) from district";
-    need_data(subject);
+    tpcc_need_data(subject);
     int64_t before = subject_number(subject, sum);
     subject->job.workload.rollback_pct = 100;
     subject->job.workload.payment_by_name_pct = 0;
-    MUST(run(subject, LOAD_DRIVE));
+    MUST(tpcc_run(subject, LOAD_DRIVE));
     assert_int_equal(subject_number(subject, sum), before);
     assert_true(transaction_of(subject, "new_order")->latency->count > 0);
     assert_true(count_of(subject, "new_order", "rollback") > 0);
@@ -506,21 +346,21 @@ static void rolls_back_and_chooses_as_told(struct subject *subject)
     assert_true(count_of(subject, "payment", "select_customer_by_id") > 0);
     subject->job.workload.payment_by_name_pct = 100;
     subject->job.workload.rollback_pct = 0;
-    MUST(run(subject, LOAD_DRIVE));
+    MUST(tpcc_run(subject, LOAD_DRIVE));
     assert_true(subject_number(subject, sum) > before);
     assert_int_equal(count_of(subject, "new_order", "rollback"), 0);
     assert_int_equal(count_of(subject, "payment", "select_customer_by_id"), 0);
     assert_true(count_of(subject, "payment", "select_customer_by_name") > 0);
-    MUST(run(subject, LOAD_CHECK));
+    MUST(tpcc_run(subject, LOAD_CHECK));
 }
 
 /* Two thirds of a second of rest between two transactions of a client, which are timed without. */
 static void rests_between_transactions(struct subject *subject)
 {
-    need_data(subject);
+    tpcc_need_data(subject);
     subject->job.workload.keying = 0.01;
     subject->job.workload.think = 0.05;
-    MUST(run(subject, LOAD_DRIVE));
+    MUST(tpcc_run(subject, LOAD_DRIVE));
     uint64_t done = subject_done(subject);
     assert_in_range(done, 3, 60);
     for (size_t i = 0; i < subject->result.transaction_count; i++) {
@@ -557,7 +397,7 @@ static void misses_orders_that_nobody_committed(struct subject *subject)
 {
     struct meddler meddler = {.subject = subject};
     const struct load_progress progress = {.context = &meddler, .second = add_a_district};
-    need_data(subject);
+    tpcc_need_data(subject);
     subject->job.workload.measure_ms = 6000;
     subject->job.operation = LOAD_DRIVE;
     MUST_FAIL(load_run(subject->host, NULL, &subject->job, LONG_DEADLINE, &progress,
@@ -566,7 +406,7 @@ static void misses_orders_that_nobody_committed(struct subject *subject)
     assert_true(meddler.has_meddled);
     HOLDS(subject->err.text, "New-Orders were committed, and the sum of d_next_o_id grew by");
     subject_sql(subject, "delete from district where d_id = 11");
-    MUST(run(subject, LOAD_DRIVE));
+    MUST(tpcc_run(subject, LOAD_DRIVE));
 }
 
 /* Under a serializable isolation conflicts are many: they are retried, and nothing is lost. */
@@ -575,13 +415,13 @@ static void retries_conflicts(struct subject *subject)
     char connect[600];
     uint64_t retries = 0;
     bool is_postgresql = strcmp(subject->backend, "postgresql") == 0;
-    need_data(subject);
+    tpcc_need_data(subject);
     snprintf(connect, sizeof connect, "%s%s", subject->connect,
              is_postgresql ? " options='-c default_transaction_isolation=serializable'" : "");
     subject->job.session.connect = connect;
     subject->job.workload.clients = 3;
     subject->job.workload.error_budget_pct = 50;
-    MUST(run(subject, LOAD_DRIVE));
+    MUST(tpcc_run(subject, LOAD_DRIVE));
     for (size_t i = 0; i < subject->result.transaction_count; i++) {
         retries += subject->result.transactions[i].retry_count;
     }
@@ -590,7 +430,7 @@ static void retries_conflicts(struct subject *subject)
         assert_true(is_postgresql);
         HOLDS(subject->result.errors[i].code, "40");
     }
-    MUST(run(subject, LOAD_CHECK_ALL));
+    MUST(tpcc_run(subject, LOAD_CHECK_ALL));
 }
 
 /* ---- reset and cleanup ---- */
@@ -598,132 +438,63 @@ static void retries_conflicts(struct subject *subject)
 /* The items, which nothing changes, are kept; all else is as loaded. */
 static void resets_what_was_changed(struct subject *subject)
 {
-    need_data(subject);
-    if (!text_starts_with(note_of(subject), "used")) {
-        MUST(run(subject, LOAD_DRIVE));
+    tpcc_need_data(subject);
+    if (!text_starts_with(tpcc_note(subject), "used")) {
+        MUST(tpcc_run(subject, LOAD_DRIVE));
     }
     const char *name = value_of(subject, "select i_name from item where i_id = 17");
     char mend[200];
     snprintf(mend, sizeof mend, "update item set i_name = '%s' where i_id = 17", name);
     subject_sql(subject, "update item set i_name = 'still mine' where i_id = 17");
-    MUST(run(subject, LOAD_RESET));
+    MUST(tpcc_run(subject, LOAD_RESET));
     assert_string_equal(value_of(subject, "select i_name from item where i_id = 17"), "still mine");
     subject_sql(subject, mend);
     assert_as_loaded(subject);
-    MUST(run(subject, LOAD_CHECK_ALL));
-    MUST(run(subject, LOAD_RESET));
+    MUST(tpcc_run(subject, LOAD_CHECK_ALL));
+    MUST(tpcc_run(subject, LOAD_RESET));
     assert_int_equal(subject->note_count, 0);
 }
 
 static void cleans_up(struct subject *subject)
 {
-    need_data(subject);
+    tpcc_need_data(subject);
     subject->job.workload.kind = "oltp";
-    MUST(run(subject, LOAD_PREPARE));
+    MUST(tpcc_run(subject, LOAD_PREPARE));
     subject->job.workload.kind = "tpcc";
-    MUST(run(subject, LOAD_CLEANUP));
+    MUST(tpcc_run(subject, LOAD_CLEANUP));
     for (size_t i = 0; i < COUNT_OF(tables); i++) {
         assert_int_equal(subject_state(subject, tables[i]), MARK_ABSENT);
     }
     subject->job.workload.kind = "oltp"; /* whose tables and note are still there */
-    MUST(run(subject, LOAD_PREPARE));
+    MUST(tpcc_run(subject, LOAD_PREPARE));
     assert_int_equal(subject->note_count, 0);
-    MUST(run(subject, LOAD_CLEANUP));
+    MUST(tpcc_run(subject, LOAD_CLEANUP));
     assert_int_equal(subject_state(subject, "dbsweep_meta"), MARK_ABSENT);
     subject->job.workload.kind = "tpcc";
-    MUST(run(subject, LOAD_CLEANUP)); /* nothing there */
+    MUST(tpcc_run(subject, LOAD_CLEANUP)); /* nothing there */
 }
 
-/* ---- all tests over all subjects ---- */
-
-static const struct {
-    const char *name;
-    subject_test run;
-} rows[] = {
-#define ROW(test)                                                                                  \
-    {                                                                                              \
-#test, test                                                                                \
-    }
-    ROW(leaves_foreign_tables_alone),
-    ROW(refuses_to_drive_what_is_not_loaded),
-    ROW(loads_what_the_standard_says),
-    ROW(loads_are_the_same),
-    ROW(goes_on_with_half_a_load),
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-    ROW(sees_each_condition_broken), /* long, and the server's work alone */
-#endif
-    ROW(drives_the_mix),
-    ROW(rolls_back_and_chooses_as_told),
-    ROW(rests_between_transactions),
-    ROW(misses_orders_that_nobody_committed),
-    ROW(retries_conflicts),
-    ROW(resets_what_was_changed),
-    ROW(cleans_up),
-#undef ROW
+static const struct load_test tests[] = {
+    LOAD_TEST(leaves_foreign_tables_alone),
+    LOAD_TEST(refuses_to_drive_what_is_not_loaded),
+    LOAD_TEST(loads_what_the_standard_says),
+    LOAD_TEST(loads_are_the_same),
+    LOAD_TEST(goes_on_with_half_a_load),
+    LOAD_TEST(drives_the_mix),
+    LOAD_TEST(rolls_back_and_chooses_as_told),
+    LOAD_TEST(rests_between_transactions),
+    LOAD_TEST(misses_orders_that_nobody_committed),
+    LOAD_TEST(retries_conflicts),
+    LOAD_TEST(resets_what_was_changed),
+    LOAD_TEST(cleans_up),
 };
-
-struct pair {
-    struct subject *subject;
-    subject_test run;
-};
-static struct pair pairs[COUNT_OF(rows) * SUBJECT_COUNT];
-static char names[COUNT_OF(rows) * SUBJECT_COUNT][96];
-
-static void run_pair(void **state)
-{
-    const struct pair *pair = *state;
-    if (pair->subject->absent != NULL) {
-        print_message("skipped: %s\n", pair->subject->absent);
-        skip();
-    }
-    begin(pair->subject);
-    pair->run(pair->subject);
-}
-
-static int end_pair(void **state)
-{
-    const struct pair *pair = *state;
-    if (pair->subject->absent == NULL) {
-        subject_close_session(pair->subject);
-    }
-    return 0;
-}
-
-/* The server serves other tests after this one. */
-static void leave_nothing(struct subject *subject)
-{
-    if (subject->absent == NULL) {
-        begin(subject);
-        (void)!run(subject, LOAD_CLEANUP);
-        subject_close_session(subject);
-    }
-}
 
 int main(int argc, char **argv)
 {
-    static const char *const backend_names[SUBJECT_COUNT] = {"sqlite", "postgresql", "mysql"};
-    struct CMUnitTest tests[COUNT_OF(pairs)];
-    subject_serve(argc, argv);
-    stop_install();
-    for (size_t i = 0; i < SUBJECT_COUNT; i++) {
-        subject_find(&subjects[i], backend_names[i]);
-        for (size_t j = 0; j < COUNT_OF(rows); j++) {
-            size_t at = i * COUNT_OF(rows) + j;
-            pairs[at] = (struct pair){.subject = &subjects[i], .run = rows[j].run};
-            snprintf(names[at], sizeof names[at], "%s: %s", backend_names[i], rows[j].name);
-            tests[at] = (struct CMUnitTest){.name = names[at],
-                                            .test_func = run_pair,
-                                            .teardown_func = end_pair,
-                                            .initial_state = &pairs[at]};
-        }
-    }
-    if (argc == 2) {
-        cmocka_set_test_filter(argv[1]);
-    }
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    for (size_t i = 0; i < SUBJECT_COUNT; i++) {
-        leave_nothing(&subjects[i]);
-        subject_forget(&subjects[i]);
-    }
-    return failed;
+    const struct load_suite suite = {.tests = tests,
+                                     .test_count = COUNT_OF(tests),
+                                     .begin = tpcc_begin,
+                                     .end = tpcc_end,
+                                     .leave = tpcc_leave};
+    return suite_main(&suite, argc, argv);
 }
