@@ -68,11 +68,12 @@ static bool fail_line(const char *path, size_t number, const char *what, struct 
     return err_hint(err, "the server would not start with this file; mend the line");
 }
 
+/* The word and a blank, which the line's end is too. */
 static bool begins_with(struct bytes text, size_t at, const char *word)
 {
     size_t size = strlen(word);
-    return text.size - at > size && memcmp(text.data + at, word, size) == 0 &&
-           is_blank(text.data[at + size]);
+    return text.size - at >= size && memcmp(text.data + at, word, size) == 0 &&
+           (text.size - at == size || is_blank(text.data[at + size]));
 }
 
 /* "!include PATH", "!includedir PATH"; false where the line is no such thing, which is ignored. */

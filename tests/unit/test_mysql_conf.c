@@ -363,6 +363,8 @@ static void test_bad_files(void **state)
     expect_bad_line("[mysqld]\nport=1\n[mysql\n", "/etc/my.cnf:3");
     expect_bad_line("[mysqld]\n!include  \n", "/etc/my.cnf:2");
     expect_bad_line("[mysqld]\n = 5\n", "/etc/my.cnf:2");
+    expect_bad_line("[mysqld]\r\n!include\nport = 1\n", "/etc/my.cnf:2");
+    expect_bad_line("[mysqld]\nport = 1\n!includedir", "/etc/my.cnf:3");
     expect_error((struct bytes){.data = "[mysqld]\nport=\0\n", .size = 16},
                  integer(&connections, 50), ERR_CODE_config_syntax, "/etc/my.cnf:2");
     struct text text;
