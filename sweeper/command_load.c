@@ -55,7 +55,7 @@ static bool read_workload(const struct cli *cli, struct workload_spec *out, stru
         const char *near = workload_nearest_kind(kind);
         err_set(err, ERR_CODE_usage, "there is no workload \"%s\"", kind);
         return err_hint(err, near != NULL ? "did you mean \"%s\"?" : "%s",
-                        near != NULL ? near : "oltp, tpcc, or command");
+                        near != NULL ? near : "oltp, tpcc, script or command");
     }
     if (!workload_defaults(out, arena, err)) {
         return false;
@@ -68,7 +68,8 @@ static bool read_workload(const struct cli *cli, struct workload_spec *out, stru
             return fail_key(cli->values[i].name, err);
         }
     }
-    return workload_check_spec(out, err);
+    return (strcmp(kind, "script") != 0 || workload_read_scripts(out, "", arena, err)) &&
+           workload_check_spec(out, err);
 }
 
 static bool read_job(const struct cli *cli, struct load_job *out, struct arena *arena,
@@ -99,7 +100,8 @@ static bool read_job(const struct cli *cli, struct load_job *out, struct arena *
         err_set(err, ERR_CODE_usage, "--connect is missing");
         return err_hint(err, "--connect 'host=... dbname=...', or the path of an SQLite file");
     }
-    return true;
+    const struct session_driver *sessions = backend_find(backend)->session;
+    return sessions == NULL || workload_examine(&out->workload, sessions->dialect, err);
 }
 
 static void say_note(void *context, const char *text)

@@ -186,13 +186,15 @@ static bool at_workload_axis(const struct plan *plan, struct err *err)
 /* Settings that are fine one by one may not be so together. */
 static bool check_conditions(struct plan *plan, struct err *err)
 {
+    const struct session_driver *sessions = plan->sweep.backend->session;
     struct workload_spec ignored;
     for (size_t i = 0; i < plan->grid.condition_count; i++) {
         const struct condition *condition = &plan->grid.conditions[i];
-        if (!plan_workload(plan, condition, &plan->arena, &ignored, err)) {
+        if (!plan_workload(plan, condition, &plan->arena, &ignored, err) ||
+            (sessions != NULL && !workload_examine(&ignored, sessions->dialect, err))) {
             const char *text = plan_condition_text(plan, condition, &plan->arena);
             err_while(err, "combining %s", text != NULL ? text : "?");
-            return at_workload_axis(plan, err);
+            return err->origin[0] != '\0' ? false : at_workload_axis(plan, err);
         }
     }
     return true;

@@ -125,10 +125,15 @@ bool sweepfile_grid(const struct sweep *sweep, const struct sweep_knob_row *rows
 
 /* A workload key by its name in the sweep file ("clients"; dashes for underscores), from text with
  * units, checked against its row in sweepfile.def: for workload axes and for `load --clients`. A
- * command is split into words at blanks, quotes keep them together; `expect` takes one word. The
- * nearest known name in the hint. */
+ * command is split into words at blanks, quotes keep them together; lists take one word, which is
+ * added. The nearest known name in the hint. */
 bool workload_set(struct workload_spec *workload, const char *key, const char *text,
                   struct arena *arena, struct err *err) MUST_USE;
+/* Reads the files that `scripts`, `setup` and `teardown` name; relative ones start at `folder`, ""
+ * the working directory. Errors, PLAN: not_found, sweep_file; without a place where the file could
+ * not be read, else with its own PATH:LINE. */
+bool workload_read_scripts(struct workload_spec *workload, const char *folder, struct arena *arena,
+                           struct err *err) MUST_USE;
 /* All workload keys with their defaults. */
 bool workload_defaults(struct workload_spec *workload, struct arena *arena,
                        struct err *err) MUST_USE;

@@ -430,39 +430,13 @@ static bool lex_token(struct lexer *lexer)
 
 /* ---- UTF-8 ---- */
 
-/* Length of the character that starts here, 0 where it is none (RFC 3629: no overlong forms, no
- * surrogates, nothing above U+10FFFF). */
-static size_t character_length(const unsigned char *at)
-{
-    unsigned char low = 0x80;
-    unsigned char high = 0xbf;
-    if (at[0] < 0x80) {
-        return 1;
-    }
-    if (at[0] < 0xc2 || at[0] > 0xf4) {
-        return 0;
-    }
-    size_t size = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
-    low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : low;
-    high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : high;
-    if (at[1] < low || at[1] > high) {
-        return 0;
-    }
-    for (size_t i = 2; i < size; i++) {
-        if (at[i] < 0x80 || at[i] > 0xbf) {
-            return 0;
-        }
-    }
-    return size;
-}
-
 static bool check_utf8(const struct reader *reader, const char *text)
 {
     int line = 1;
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
-        size_t size = character_length(at);
+    for (const char *at = text; *at != '\0';) {
+        size_t size = text_character_length(at);
         if (size == 0) {
-            reader_fail(reader, line, "the byte 0x%02x is not UTF-8", *at);
+            reader_fail(reader, line, "the byte 0x%02x is not UTF-8", (unsigned char)*at);
             return err_hint(reader->err, "save the file as UTF-8");
         }
         line += *at == '\n';

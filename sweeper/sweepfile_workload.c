@@ -81,12 +81,20 @@ static bool split_words(const struct key_row *row, const char *text, struct aren
     return true;
 }
 
-static bool set_one_word(const char *text, struct arena *arena, const char *const **out,
+/* An option gives one word, and may be given again for each further one. */
+static bool add_one_word(const char *text, struct arena *arena, const char *const **out,
                          struct err *err)
 {
-    const char **words = ARENA_ARRAY(arena, const char *, 2);
-    if (words == NULL || (words[0] = arena_strdup(arena, text)) == NULL) {
+    size_t count = 0;
+    while (*out != NULL && (*out)[count] != NULL) {
+        count++;
+    }
+    const char **words = ARENA_ARRAY(arena, const char *, count + 2);
+    if (words == NULL || (words[count] = arena_strdup(arena, text)) == NULL) {
         return err_memory(err);
+    }
+    for (size_t i = 0; i < count; i++) {
+        words[i] = (*out)[i];
     }
     *out = words;
     return true;
@@ -105,7 +113,7 @@ bool workload_set(struct workload_spec *workload, const char *key, const char *t
     if (row->type == KEY_ARGV) {
         return split_words(row, text, arena, member_of(workload, row), err);
     }
-    return row->type == KEY_WORDS ? set_one_word(text, arena, member_of(workload, row), err)
+    return row->type == KEY_WORDS ? add_one_word(text, arena, member_of(workload, row), err)
                                   : key_set(row, "", text, member_of(workload, row), arena, err);
 }
 
@@ -163,7 +171,8 @@ static const struct knob knobs[] = {
 /* What belongs to the sweep as a whole: it says what work is done, or decides once how. */
 static bool is_fixed(const struct key_row *row)
 {
-    static const char *const fixed[] = {"kind", "reset", "preset", "prepare_timeout"};
+    static const char *const fixed[] = {"kind",  "reset",   "preset", "prepare_timeout",
+                                        "setup", "teardown"};
     for (size_t i = 0; i < COUNT_OF(fixed); i++) {
         if (strcmp(row->key, fixed[i]) == 0) {
             return true;
@@ -235,6 +244,22 @@ static void add_metrics(struct json *json, const struct workload_spec *workload)
     json_array_end(json);
 }
 
+static void add_script(struct json *json, const struct load_script *script)
+{
+    if (script->text == NULL) {
+        json_null(json);
+        return;
+    }
+    json_object_begin(json);
+    json_key(json, "name");
+    json_string(json, script->name);
+    json_key(json, "weight");
+    json_int(json, script->weight);
+    json_key(json, "text");
+    json_string(json, script->text);
+    json_object_end(json);
+}
+
 /* The unit, where the key of the file leaves it to the value. */
 static const char *unit_suffix(const struct key_row *row)
 {
@@ -259,6 +284,16 @@ bool workload_json(const struct workload_spec *workload, struct text *out)
     }
     json_key(&json, "metrics");
     add_metrics(&json, workload);
+    json_key(&json, "script_texts");
+    json_array_begin(&json);
+    for (size_t i = 0; i < workload->script_count; i++) {
+        add_script(&json, &workload->scripts[i]);
+    }
+    json_array_end(&json);
+    json_key(&json, "setup_text");
+    add_script(&json, &workload->setup_script);
+    json_key(&json, "teardown_text");
+    add_script(&json, &workload->teardown_script);
     json_object_end(&json);
     return !out->failed;
 }
@@ -310,6 +345,18 @@ static bool is_kept(const struct sweep *sweep, const struct key_row *row)
     return false;
 }
 
+/* What a script says belongs to the work, not only where it lies. */
+static void add_script_line(struct text *text, const char *what, const struct load_script *script)
+{
+    struct json json;
+    if (script->text != NULL) {
+        text_addf(text, "workload.%s = ", what);
+        json_open(&json, text);
+        add_script(&json, script);
+        text_add_char(text, '\n');
+    }
+}
+
 bool sweepfile_plan_text(const struct sweep *sweep, struct arena *arena, const char **out,
                          struct err *err)
 {
@@ -330,6 +377,10 @@ bool sweepfile_plan_text(const struct sweep *sweep, struct arena *arena, const c
     json_open(&json, &text);
     add_metrics(&json, &sweep->workload);
     text_add_char(&text, '\n');
+    for (size_t i = 0; i < sweep->workload.script_count; i++) {
+        add_script_line(&text, "script", &sweep->workload.scripts[i]);
+    }
+    add_script_line(&text, "setup", &sweep->workload.setup_script);
     *out = text_done(&text);
     return *out != NULL || err_memory(err);
 }

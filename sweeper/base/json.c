@@ -65,27 +65,6 @@ void json_array_end(struct json *json)
     end(json, ']');
 }
 
-/* Length of the well-formed UTF-8 sequence at `at`, 0 where there is none. */
-static size_t sequence_length(const unsigned char *at)
-{
-    size_t length = at[0] < 0x80 ? 1 : at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    if (length == 1) {
-        return 1;
-    }
-    if (at[0] < 0xc2 || at[0] > 0xf4) {
-        return 0;
-    }
-    for (size_t i = 1; i < length; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            return 0;
-        }
-    }
-    bool is_overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    bool is_surrogate = at[0] == 0xed && at[1] > 0x9f;
-    bool is_beyond = at[0] == 0xf4 && at[1] > 0x8f;
-    return is_overlong || is_surrogate || is_beyond ? 0 : length;
-}
-
 static void add_escaped(struct text *out, unsigned char byte)
 {
     static const char letters[] = "\"\\\b\f\n\r\t";
@@ -111,7 +90,7 @@ static void add_string(struct text *out, const char *value)
     text_add_char(out, '"');
     const unsigned char *at = (const unsigned char *)value;
     while (*at != '\0') {
-        size_t length = sequence_length(at);
+        size_t length = text_character_length((const char *)at);
         if (length == 1) {
             add_escaped(out, *at);
         } else if (length == 0) {

@@ -116,6 +116,31 @@ bool bytes_are_nocase(struct bytes bytes, const char *text)
     return bytes_text(bytes, copy, sizeof copy) && text_equal_nocase(copy, text);
 }
 
+size_t text_character_length(const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+    if (at[0] < 0x80) {
+        return 1;
+    }
+    if (at[0] < 0xc2 || at[0] > 0xf4) {
+        return 0;
+    }
+    size_t size = at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
+    low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : low;
+    high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : high;
+    if (at[1] < low || at[1] > high) {
+        return 0;
+    }
+    for (size_t i = 2; i < size; i++) {
+        if (at[i] < 0x80 || at[i] > 0xbf) {
+            return 0;
+        }
+    }
+    return size;
+}
+
 bool text_equal_nocase(const char *a, const char *b)
 {
     while (*a != '\0' && lower(*a) == lower(*b)) {

@@ -33,6 +33,9 @@ bool bytes_text(struct bytes bytes, char *out, size_t size);
 bool bytes_are(struct bytes bytes, const char *text);
 bool bytes_are_nocase(struct bytes bytes, const char *text); /* ASCII */
 
+/* Length of the character that starts here, 0 where it is none (RFC 3629: no overlong forms, no
+ * surrogates, nothing above U+10FFFF). The text is terminated. */
+size_t text_character_length(const char *at);
 bool text_equal_nocase(const char *a, const char *b); /* ASCII */
 bool text_starts_with(const char *text, const char *prefix);
 bool text_ends_with(const char *text, const char *suffix);

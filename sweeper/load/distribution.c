@@ -6,39 +6,18 @@
 #include <math.h>
 #include <string.h>
 
+#define ZIPF_EXPONENT 0.8
 enum { GAUSSIAN_DRAWS = 12, SPECIAL_PCT = 1, SPECIAL_SHARE_PCT = 75 };
 
-static const double zipf_exponent = 0.8;
 static const double pareto_power = 7.212567438; /* log(0.2) / log(0.8) */
-
-/* Integral of x^-s, and its inverse, in the forms that stay exact near s = 1. */
-static double integral(double x)
-{
-    double log_x = log(x);
-    return expm1((1 - zipf_exponent) * log_x) / (1 - zipf_exponent);
-}
-
-static double integral_inverse(double y)
-{
-    return exp(log1p(y * (1 - zipf_exponent)) / (1 - zipf_exponent));
-}
-
-static double density(double x)
-{
-    return exp(-zipf_exponent * log(x));
-}
 
 bool distribution_open(const char *name, int64_t count, struct distribution *out)
 {
     static const char *const names[] = {"uniform", "gaussian", "pareto", "zipfian", "special"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (strcmp(names[i], name) == 0) {
-            *out =
-                (struct distribution){.kind = (enum distribution_kind)i,
-                                      .count = count,
-                                      .h_first = integral(1.5) - 1,
-                                      .h_last = integral((double)count + 0.5),
-                                      .shortcut = 2 - integral_inverse(integral(2.5) - density(2))};
+            *out = (struct distribution){.kind = (enum distribution_kind)i, .count = count};
+            zipf_open(&out->zipf, ZIPF_EXPONENT, (double)count);
             return true;
         }
     }
@@ -65,21 +44,6 @@ static int64_t draw_special(int64_t count, struct random *random)
     return draw_gaussian(1, count, random);
 }
 
-static int64_t draw_zipfian(const struct distribution *distribution, struct random *random)
-{
-    while (true) {
-        double u = distribution->h_last +
-                   random_unit(random) * (distribution->h_first - distribution->h_last);
-        double x = integral_inverse(u);
-        int64_t drawn = (int64_t)(x + 0.5);
-        drawn = drawn < 1 ? 1 : drawn > distribution->count ? distribution->count : drawn;
-        if ((double)drawn - x <= distribution->shortcut ||
-            u >= integral((double)drawn + 0.5) - density((double)drawn)) {
-            return drawn;
-        }
-    }
-}
-
 int64_t distribution_draw(const struct distribution *distribution, struct random *random)
 {
     int64_t count = distribution->count;
@@ -89,7 +53,7 @@ int64_t distribution_draw(const struct distribution *distribution, struct random
     case DISTRIBUTION_PARETO:
         return 1 + (int64_t)((double)(count - 1) * pow(random_unit(random), pareto_power));
     case DISTRIBUTION_ZIPFIAN:
-        return draw_zipfian(distribution, random);
+        return (int64_t)zipf_draw(&distribution->zipf, random);
     case DISTRIBUTION_SPECIAL:
         return draw_special(count, random);
     case DISTRIBUTION_UNIFORM:

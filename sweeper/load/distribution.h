@@ -5,22 +5,20 @@
 #define SWEEPER_LOAD_DISTRIBUTION_H
 
 #include "sweeper/load/workload.h"
+#include "sweeper/load/zipf.h"
 
 enum distribution_kind {
     DISTRIBUTION_UNIFORM,
     DISTRIBUTION_GAUSSIAN, /* mean of 12 uniform draws */
     DISTRIBUTION_PARETO,   /* h = 0.2 */
-    DISTRIBUTION_ZIPFIAN,  /* exponent 0.8, rejection-inversion */
+    DISTRIBUTION_ZIPFIAN,  /* exponent 0.8 */
     DISTRIBUTION_SPECIAL   /* 1.0's default: 75 % of draws in the central 1 % */
 };
 
 struct distribution {
     enum distribution_kind kind;
     int64_t count;
-    /* zipfian, after Hörmann and Derflinger */
-    double h_first;
-    double h_last;
-    double shortcut;
+    struct zipf zipf;
 };
 
 bool distribution_open(const char *name, int64_t count, struct distribution *out) MUST_USE;

@@ -43,6 +43,12 @@ static const struct {
     MEMBER(REAL, payment_by_name_pct),
     MEMBER(REAL, keying),
     MEMBER(REAL, think),
+    MEMBER(LIST, script_files),
+    MEMBER(LIST, variables),
+    MEMBER(INT, think_time_ms),
+    MEMBER(TEXT, setup),
+    MEMBER(TEXT, teardown),
+    MEMBER(BOOL, scripts_write),
     MEMBER(LIST, command),
     MEMBER(TEXT, preset),
     MEMBER(LIST, expect)
@@ -117,6 +123,47 @@ static const char *const *get_list(struct wire *wire, struct arena *arena)
 
 /* ---- job ---- */
 
+static void put_script(struct text *out, const struct load_script *script)
+{
+    put_text(out, script->name);
+    put_text(out, script->path);
+    wire_put_i64(out, script->weight);
+    put_text(out, script->text);
+}
+
+static void get_script(struct wire *wire, struct arena *arena, struct load_script *out)
+{
+    out->name = get_text(wire, arena);
+    out->path = get_text(wire, arena);
+    out->weight = wire_i64(wire);
+    out->text = get_text(wire, arena);
+    bool is_whole = out->name != NULL && out->path != NULL && out->weight > 0;
+    wire->failed = wire->failed || (out->text != NULL && !is_whole);
+}
+
+static void put_scripts(struct text *out, const struct workload_spec *workload)
+{
+    wire_put_u32(out, (uint32_t)workload->script_count);
+    for (size_t i = 0; i < workload->script_count; i++) {
+        put_script(out, &workload->scripts[i]);
+    }
+    put_script(out, &workload->setup_script);
+    put_script(out, &workload->teardown_script);
+}
+
+static void get_scripts(struct wire *wire, struct arena *arena, struct workload_spec *out)
+{
+    out->script_count = get_count(wire, 11);
+    out->scripts = ARENA_ARRAY(arena, struct load_script, out->script_count + 1);
+    for (size_t i = 0; can_go_on(wire, out->scripts) && i < out->script_count; i++) {
+        get_script(wire, arena, &out->scripts[i]);
+        wire->failed = wire->failed || out->scripts[i].text == NULL;
+    }
+    get_script(wire, arena, &out->setup_script);
+    get_script(wire, arena, &out->teardown_script);
+    wire->failed = wire->failed || out->scripts == NULL;
+}
+
 static void put_workload(struct text *out, const struct workload_spec *workload)
 {
     for (size_t i = 0; i < COUNT_OF(members); i++) {
@@ -145,6 +192,7 @@ static void put_workload(struct text *out, const struct workload_spec *workload)
         wire_put_string(out, workload->metrics[i].regex);
         wire_put_string(out, workload->metrics[i].better);
     }
+    put_scripts(out, workload);
 }
 
 static void get_workload(struct wire *wire, struct arena *arena, struct workload_spec *out)
@@ -176,6 +224,7 @@ static void get_workload(struct wire *wire, struct arena *arena, struct workload
         out->metrics[i].regex = wire_string(wire, arena);
         out->metrics[i].better = wire_string(wire, arena);
     }
+    get_scripts(wire, arena, out);
     wire->failed = wire->failed || out->metrics == NULL || out->kind == NULL;
 }
 

@@ -25,10 +25,18 @@ struct load_metric_spec {
     const char *better; /* "higher" | "lower" */
 };
 
+/* A file of SQL as it was read: it travels to the worker, and into the store. */
+struct load_script {
+    const char *name; /* of the transaction */
+    const char *path; /* for messages */
+    int64_t weight;   /* how often, beside the others */
+    const char *text; /* NULL: there is none */
+};
+
 /* Every workload key of the sweep file; the rows that name them stand in sweeper/sweepfile.def.
  * Times in milliseconds. */
 struct workload_spec {
-    const char *kind; /* "oltp", "tpcc", "command" */
+    const char *kind; /* "oltp", "tpcc", "script", "command" */
     int64_t clients;
     int64_t threads;   /* event-loop threads of the worker; 0: one per CPU, at most clients */
     double rate_per_s; /* 0: closed loop */
@@ -56,6 +64,17 @@ struct workload_spec {
     double payment_by_name_pct; /* of Payment and Order-Status */
     double keying;              /* keying times as multiples of the standard's; 0: none */
     double think;               /* think times */
+    /* script */
+    const char *const *script_files; /* "PATH" or "PATH@WEIGHT" */
+    const char *const *variables;    /* "NAME=VALUE" */
+    int64_t think_time_ms;           /* mean rest of a client between two transactions */
+    const char *setup;               /* paths; NULL: none */
+    const char *teardown;
+    struct load_script *scripts;
+    size_t script_count;
+    struct load_script setup_script;
+    struct load_script teardown_script;
+    bool scripts_write; /* see workload_examine */
     /* command */
     const char *const *command; /* argv; "{clients}", "{measure_s}", "{warm_up_s}", "{seed}" and any
                                    other workload key in braces are replaced */
@@ -214,8 +233,12 @@ bool load_result_metrics(const struct load_result *result, struct arena *arena,
 bool workload_writes(const struct workload_spec *workload);
 /* Checks the spec as far as it can be without a server ("mix" known, clients >= 1, ...). PLAN. */
 bool workload_check_spec(const struct workload_spec *workload, struct err *err) MUST_USE;
+/* Checks what depends on the system: scripts are read as its scanner would. Fills scripts_write.
+ * Errors, all PLAN; a script's have their own PATH:LINE. After workload_check_spec. */
+bool workload_examine(struct workload_spec *workload, enum dialect dialect,
+                      struct err *err) MUST_USE;
 /* The statement and transaction names that a kind can produce are data of its folder; these are
- * the kinds: "oltp", "tpcc", "command". */
+ * the kinds: "oltp", "tpcc", "script", "command". */
 const char *workload_nearest_kind(const char *name);
 bool workload_kind_exists(const char *name);
 

@@ -12,7 +12,8 @@ enum {
     MARGIN_MS = 30000,
     METRIC_LIMIT = 16,
     SLOT_LIMIT = 256,
-    FILL_BYTES = 16 << 20 /* of a command with its words filled in */
+    FILL_BYTES = 16 << 20, /* of a command with its words filled in */
+    PLAN_BYTES = 1 << 30   /* a bound, not a use */
 };
 
 bool workload_writes(const struct workload_spec *workload)
@@ -22,6 +23,9 @@ bool workload_writes(const struct workload_spec *workload)
     }
     if (strcmp(workload->kind, "tpcc") == 0) {
         return true;
+    }
+    if (strcmp(workload->kind, "script") == 0) {
+        return workload->scripts_write;
     }
     return strcmp(workload->mix, "read_only") != 0 && strcmp(workload->mix, "point_select") != 0;
 }
@@ -262,6 +266,38 @@ static bool check_tpcc(const struct workload_spec *workload, struct err *err)
     return true;
 }
 
+static bool check_script(const struct workload_spec *workload, struct err *err)
+{
+    if (workload->script_count == 0) {
+        return spec_err(err, "a script workload needs its scripts",
+                        "scripts = [ \"transfer.sql@9\", \"report.sql@1\" ];");
+    }
+    if (workload->rate_per_s > 0 && workload->think_time_ms > 0) {
+        return spec_err(err, "an open loop's clients have no think time",
+                        "leave out rate or think_time");
+    }
+    if (workload->setup == NULL && strcmp(workload->reset, "reload") == 0) {
+        return spec_err(err, "there is nothing to load again: the scripts have no setup",
+                        "give one, setup = \"tables.sql\";, or reset = \"command\"");
+    }
+    return true;
+}
+
+bool workload_examine(struct workload_spec *workload, enum dialect dialect, struct err *err)
+{
+    struct arena arena;
+    const void *plan = NULL;
+    const struct workload *kind = workload_find(workload->kind);
+    if (kind == NULL || kind->writes == NULL) {
+        return true;
+    }
+    arena_open(&arena, PLAN_BYTES);
+    bool ok = kind->plan(workload, dialect, &arena, &plan, err);
+    workload->scripts_write = ok && kind->writes(plan);
+    arena_close(&arena);
+    return ok;
+}
+
 bool workload_check_spec(const struct workload_spec *workload, struct err *err)
 {
     bool has_command = workload->reset_command != NULL;
@@ -272,7 +308,8 @@ bool workload_check_spec(const struct workload_spec *workload, struct err *err)
         return spec_err(err, "reset = \"command\" and reset_command belong together",
                         "give both or neither");
     }
-    return strcmp(workload->kind, "command") == 0 ? check_command(workload, err)
-           : strcmp(workload->kind, "tpcc") == 0  ? check_tpcc(workload, err)
-                                                  : check_oltp(workload, err);
+    return strcmp(workload->kind, "command") == 0  ? check_command(workload, err)
+           : strcmp(workload->kind, "tpcc") == 0   ? check_tpcc(workload, err)
+           : strcmp(workload->kind, "script") == 0 ? check_script(workload, err)
+                                                   : check_oltp(workload, err);
 }

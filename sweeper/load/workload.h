@@ -8,7 +8,7 @@
 
 #include "sweeper/load/load.h"
 
-#define LOAD_PARAM_LIMIT 16
+#define LOAD_PARAM_LIMIT 64
 #define LOAD_STATEMENT_LIMIT 256
 
 enum call_kind {
@@ -64,6 +64,9 @@ struct workload {
     size_t client_size;
     size_t (*transactions)(const void *plan, const char *const **out_names);
     size_t (*statements)(const void *plan, const struct workload_statement **out);
+    /* NULL, or: whether its transactions change data; for kinds of which the settings alone do not
+     * tell. */
+    bool (*writes)(const void *plan);
     /* Chooses the next transaction of this client. */
     unsigned (*choose)(struct client *client);
     /* The next call of the transaction. `client->step` is 0 at the start of a try; the previous
