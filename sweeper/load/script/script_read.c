@@ -302,7 +302,11 @@ static bool read_next(struct script_reader *reader, struct progress *progress, b
         reader->at++;
         return true;
     }
-    if (*reader->at == '\\' && *is_line_start) {
+    if (*reader->at == '\\' && !*is_line_start) {
+        script_fail(reader, reader->line, "a \\ command in the middle of a line");
+        return err_hint(reader->err, "it has a line of its own");
+    }
+    if (*reader->at == '\\') {
         return read_command(reader, &progress->list);
     }
     enum script_token token =
