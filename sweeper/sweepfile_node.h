@@ -116,6 +116,12 @@ bool check_keys(const struct reader *reader, const char *section,
  * rank, guard. */
 bool read_parts(const struct reader *reader, const struct node *root) MUST_USE;
 
+/* ---- sweepfile_script.c ---- */
+
+/* The files of a script workload, and what is wrong in them and with their settings. A text that is
+ * not from a file, as when a baseline is put back from a store, needs no scripts. */
+bool read_script_workload(const struct reader *reader, const struct node *group) MUST_USE;
+
 /* ---- sweepfile_axes.c ---- */
 
 /* Axes, points and rules, as written. */

@@ -383,39 +383,6 @@ static bool check_expect(const struct reader *reader, const struct node *list)
     return true;
 }
 
-/* Without a reset, later trials would find other data than earlier ones. */
-static bool check_script_reset(const struct reader *reader, const struct node *group)
-{
-    const struct workload_spec *workload = &reader->sweep->workload;
-    if (strcmp(workload->kind, "script") != 0 || workload->setup != NULL ||
-        !workload->scripts_write || reader->sweep->backend->embedded ||
-        strcmp(workload->reset, "default") != 0) {
-        return true;
-    }
-    reader_fail(reader, group->line, "the scripts change data, and nothing puts them back");
-    return err_hint(reader->err, "give a setup, a reset = \"command\" with its reset_command, or "
-                                 "reset = \"none\"");
-}
-
-/* Errors in scripts have their own place; a text that is not from a file, as when a baseline is put
- * back from a store, needs no scripts. */
-static bool check_workload(const struct reader *reader, const struct node *group)
-{
-    struct workload_spec *workload = &reader->sweep->workload;
-    bool is_script = strcmp(workload->kind, "script") == 0;
-    if (is_script && !reader->is_file) {
-        return true;
-    }
-    if ((is_script &&
-         !workload_read_scripts(workload, reader->folder, reader->arena, reader->err)) ||
-        !workload_check_spec(workload, reader->err) ||
-        (is_script &&
-         !workload_examine(workload, reader->sweep->backend->session->dialect, reader->err))) {
-        return reader->err->origin[0] != '\0' ? false : reader_at(reader, group->line);
-    }
-    return check_script_reset(reader, group);
-}
-
 static bool read_workload(const struct reader *reader, const struct node *root)
 {
     static const char *const later[] = {"insert", NULL};
@@ -445,7 +412,10 @@ static bool read_workload(const struct reader *reader, const struct node *root)
                     sweep->backend->title, kind);
         return err_hint(reader->err, "use kind = \"command\"");
     }
-    return check_workload(reader, group);
+    if (strcmp(kind, "script") == 0) {
+        return read_script_workload(reader, group);
+    }
+    return workload_check_spec(&sweep->workload, reader->err) || reader_at(reader, group->line);
 }
 
 /* ---- strategy ---- */

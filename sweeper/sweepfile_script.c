@@ -172,3 +172,33 @@ bool workload_read_scripts(struct workload_spec *workload, const char *folder, s
     return read_other(workload->setup, "setup", arena, &workload->setup_script, err) &&
            read_other(workload->teardown, "teardown", arena, &workload->teardown_script, err);
 }
+
+/* ---- in the sweep file ---- */
+
+/* Without a reset, later trials would find other data than earlier ones. */
+static bool check_reset(const struct reader *reader, const struct node *group)
+{
+    const struct workload_spec *workload = &reader->sweep->workload;
+    if (workload->setup != NULL || !workload->scripts_write || reader->sweep->backend->embedded ||
+        strcmp(workload->reset, "default") != 0) {
+        return true;
+    }
+    reader_fail(reader, group->line, "the scripts change data, and nothing puts them back");
+    return err_hint(reader->err, "give a setup, a reset = \"command\" with its reset_command, or "
+                                 "reset = \"none\"");
+}
+
+bool read_script_workload(const struct reader *reader, const struct node *group)
+{
+    struct workload_spec *workload = &reader->sweep->workload;
+    enum dialect dialect = reader->sweep->backend->session->dialect;
+    if (!reader->is_file) {
+        return true;
+    }
+    if (!workload_read_scripts(workload, reader->folder, reader->arena, reader->err) ||
+        !workload_check_spec(workload, reader->err) ||
+        !workload_examine(workload, dialect, reader->err)) {
+        return reader->err->origin[0] != '\0' ? false : reader_at(reader, group->line);
+    }
+    return check_reset(reader, group);
+}

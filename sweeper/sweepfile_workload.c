@@ -260,6 +260,20 @@ static void add_script(struct json *json, const struct load_script *script)
     json_object_end(json);
 }
 
+static void add_scripts(struct json *json, const struct workload_spec *workload)
+{
+    json_key(json, "script_texts");
+    json_array_begin(json);
+    for (size_t i = 0; i < workload->script_count; i++) {
+        add_script(json, &workload->scripts[i]);
+    }
+    json_array_end(json);
+    json_key(json, "setup_text");
+    add_script(json, &workload->setup_script);
+    json_key(json, "teardown_text");
+    add_script(json, &workload->teardown_script);
+}
+
 /* The unit, where the key of the file leaves it to the value. */
 static const char *unit_suffix(const struct key_row *row)
 {
@@ -284,16 +298,9 @@ bool workload_json(const struct workload_spec *workload, struct text *out)
     }
     json_key(&json, "metrics");
     add_metrics(&json, workload);
-    json_key(&json, "script_texts");
-    json_array_begin(&json);
-    for (size_t i = 0; i < workload->script_count; i++) {
-        add_script(&json, &workload->scripts[i]);
+    if (workload->script_count > 0) {
+        add_scripts(&json, workload);
     }
-    json_array_end(&json);
-    json_key(&json, "setup_text");
-    add_script(&json, &workload->setup_script);
-    json_key(&json, "teardown_text");
-    add_script(&json, &workload->teardown_script);
     json_object_end(&json);
     return !out->failed;
 }

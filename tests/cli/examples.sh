@@ -3,9 +3,9 @@
 # without their servers; the demo is run by `make demo`.
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 
+cp "$TOP"/examples/*.cfg "$TOP"/examples/*.sql "$TMP/"
 for example in "$TOP"/examples/*.cfg; do
     name=$(basename "$example" .cfg)
-    cp "$example" "$TMP/"
     run_ok "$name is a good sweep file" "$DBSWEEP" check --offline "$TMP/$name.cfg"
     is "$name has no line that is too long" "$(grep -nE '^.{101,}' "$example")" ''
 done

@@ -80,6 +80,11 @@ static const struct setting settings[] = {
 static const char *const reset_command[] = {"sh", "-c", "restore \"$1\"", "", NULL};
 static const char *const command[] = {"sysbench", "--threads={clients}", NULL};
 static const char *const expect[] = {"^done$", NULL};
+static const char *const script_files[] = {"a.sql@9", "dir/b.sql", NULL};
+static const char *const variables[] = {"scale=10", NULL};
+static struct load_script scripts[] = {
+    {.name = "a", .path = "/x/a.sql", .weight = 9, .text = "select 1;\n\\set a 1\n"},
+    {.name = "b", .path = "/x/dir/b.sql", .weight = 1, .text = ""}};
 static struct load_metric_spec metric_specs[] = {
     {.name = "throughput_per_s", .regex = "tps = ([0-9.]+)", .better = "higher"},
     {.name = "stalls", .regex = "stalls: ([0-9]+)", .better = "lower"}};
@@ -111,6 +116,17 @@ static const struct load_job full_job = {.operation = LOAD_DRIVE,
                                                       .payment_by_name_pct = 59.5,
                                                       .keying = 0.125,
                                                       .think = 0.5,
+                                                      .script_files = script_files,
+                                                      .variables = variables,
+                                                      .think_time_ms = 112,
+                                                      .setup = "/x/setup.sql",
+                                                      .scripts = scripts,
+                                                      .script_count = COUNT_OF(scripts),
+                                                      .setup_script = {.name = "setup",
+                                                                       .path = "/x/setup.sql",
+                                                                       .weight = 1,
+                                                                       .text = "create"},
+                                                      .scripts_write = true,
                                                       .command = command,
                                                       .preset = "sysbench",
                                                       .metrics = metric_specs,

@@ -46,6 +46,51 @@ static void assert_numbers(const struct workload_spec *got, const struct workloa
     assert_true(got->payment_by_name_pct == wanted->payment_by_name_pct);
     assert_true(got->keying == wanted->keying);
     assert_true(got->think == wanted->think);
+    assert_int_equal(got->think_time_ms, wanted->think_time_ms);
+    assert_int_equal(got->scripts_write, wanted->scripts_write);
+}
+
+static void assert_script(const struct load_script *got, const struct load_script *wanted)
+{
+    assert_string_equal(got->name, wanted->name);
+    assert_string_equal(got->path, wanted->path);
+    assert_int_equal(got->weight, wanted->weight);
+    assert_string_equal(got->text, wanted->text);
+}
+
+static void assert_scripts(const struct workload_spec *got, const struct workload_spec *wanted)
+{
+    assert_list(got->script_files, script_files);
+    assert_list(got->variables, variables);
+    assert_string_equal(got->setup, wanted->setup);
+    assert_null(got->teardown);
+    assert_int_equal(got->script_count, wanted->script_count);
+    for (size_t i = 0; i < wanted->script_count; i++) {
+        assert_script(&got->scripts[i], &wanted->scripts[i]);
+    }
+    assert_script(&got->setup_script, &wanted->setup_script);
+    assert_null(got->teardown_script.text);
+}
+
+/* A script without a name or with a weight of nothing would never end a choice. */
+static void a_script_that_is_not_whole_is_refused(void **state)
+{
+    (void)state;
+    static const struct load_script bad[] = {
+        {.name = NULL, .path = "x", .weight = 1, .text = "select 1;"},
+        {.name = "a", .path = NULL, .weight = 1, .text = "select 1;"},
+        {.name = "a", .path = "x", .weight = 0, .text = "select 1;"},
+        {.name = "a", .path = "x", .weight = 1, .text = NULL}};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct load_script mine = bad[i];
+        struct load_job job = full_job;
+        struct load_job back;
+        job.workload.scripts = &mine;
+        job.workload.script_count = 1;
+        err_clear(&err);
+        assert_false(load_job_decode(job_bytes(&job), &arena, &back, &err));
+        assert_int_equal(err.code, ERR_CODE_workload);
+    }
 }
 
 static void every_member_of_a_workload_comes_back(void **state)
@@ -62,6 +107,7 @@ static void every_member_of_a_workload_comes_back(void **state)
     assert_list(back.workload.reset_command, reset_command);
     assert_list(back.workload.command, command);
     assert_list(back.workload.expect, expect);
+    assert_scripts(&back.workload, wanted);
     assert_int_equal(back.workload.metric_count, COUNT_OF(metric_specs));
     for (size_t i = 0; i < COUNT_OF(metric_specs); i++) {
         assert_string_equal(back.workload.metrics[i].name, metric_specs[i].name);
@@ -257,6 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(every_member_of_a_workload_comes_back),
+        TEST(a_script_that_is_not_whole_is_refused),
         TEST(operations_and_truths_come_back),
         TEST(the_session_comes_back),
         TEST(null_is_not_empty),

@@ -305,8 +305,8 @@ static void mistakes_in_the_workload(void **state)
 {
     (void)state;
     static const struct mistake mistakes[] = {
-        {"workload = { clients = 1; };",
-         "n.cfg:3: workload.kind is missing; kind = \"oltp\"; or \"tpcc\" or \"command\""},
+        {"workload = { clients = 1; };", "n.cfg:3: workload.kind is missing; kind = \"oltp\"; or "
+                                         "\"tpcc\", \"script\" or \"command\""},
         {"workload = { kind = \"otlp\"; };",
          "n.cfg:3: there is no workload \"otlp\"; did you mean \"oltp\"?"},
         {"workload = { kind = \"insert\"; };",

@@ -152,7 +152,7 @@ static void workload_knobs_agree_with_their_rows(void **state)
         assert_true(value_parse(knob, dots + 2, NULL, &arena, &high, &err));
         assert_true(value_number(&high, &number) && number == knob->max);
     }
-    assert_int_equal(found, 21);
+    assert_int_equal(found, 22);
     assert_int_equal(workload_knob("clients")->type, KNOB_INTEGER);
     assert_int_equal(workload_knob("warm-up")->unit, UNIT_US);
     assert_string_equal(workload_knob("distribution")->choices,
@@ -180,7 +180,8 @@ static void a_workload_is_written_as_json(void **state)
         "\"tables\":1,\"rows\":10000,\"range_size\":100,\"distribution\":\"uniform\","
         "\"skip_trx\":false,\"prepared\":true,"
         "\"warehouses\":1,\"terminals\":0,\"rollback_pct\":1,\"payment_by_name_pct\":60,"
-        "\"keying\":0,\"think\":0,\"command\":[\"true\"],\"preset\":\"none\","
+        "\"keying\":0,\"think\":0,\"scripts\":[],\"variables\":[],\"think_time_ms\":0,"
+        "\"setup\":null,\"teardown\":null,\"command\":[\"true\"],\"preset\":\"none\","
         "\"expect\":[],\"metrics\":[{\"name\":\"m\",\"regex\":\"(1)\",\"better\":\"lower\"}]}");
 }
 

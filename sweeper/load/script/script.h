@@ -186,8 +186,8 @@ struct script_names {
 };
 bool script_expression_read(const char *text, const struct script_names *names, struct arena *arena,
                             struct script_expression *out, struct err *err) MUST_USE;
-/* Errors, with the code that is given and without a place: overflow, a division by zero, bounds in
- * the wrong order, parameters of a distribution out of their range. */
+/* (script_evaluate.c) Errors, with the code that is given and without a place: overflow, a division
+ * by zero, bounds in the wrong order, parameters of a distribution out of their range. */
 bool script_evaluate(const struct script_expression *expression, const union script_value *values,
                      struct random *random, enum err_code code, union script_value *out,
                      struct err *err) MUST_USE;

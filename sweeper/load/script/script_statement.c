@@ -309,6 +309,7 @@ static bool make_name(struct script_reader *reader, const char *sql, size_t sql_
         size--; /* back to a whole character */
     }
     size -= is_cut && size > 0 && (unsigned char)name[size - 1] >= 0xc0;
+    size -= is_cut && size > 0 && name[size - 1] == ' ';
     snprintf(name + size, sizeof name - size, "%s", is_cut ? "..." : "");
     reader->item.name = arena_strdup(reader->arena, name);
     return reader->item.name != NULL || err_memory(reader->err);

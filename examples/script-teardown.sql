@@ -1,0 +1,2 @@
+drop table if exists booking;
+drop table if exists account;
