@@ -502,7 +502,8 @@ static bool check_under(const struct reader *reader, const struct node *rank)
     return true;
 }
 
-/* By what its user thought of first; a command that is only timed has nothing else. */
+/* By what its user thought of first; a command that is only timed has nothing else, and HammerDB
+ * counts New-Orders. */
 static void set_rank_of_command(struct sweep *sweep)
 {
     const struct workload_spec *workload = &sweep->workload;
@@ -510,6 +511,8 @@ static void set_rank_of_command(struct sweep *sweep)
         sweep->rank.by = workload->metrics[0].name;
     } else if (strcmp(workload->preset, "time") == 0) {
         sweep->rank.by = "elapsed_s";
+    } else if (strcmp(workload->preset, "hammerdb") == 0) {
+        sweep->rank.by = "notpm";
     }
 }
 

@@ -78,7 +78,7 @@ struct workload_spec {
     /* command */
     const char *const *command; /* argv; "{clients}", "{measure_s}", "{warm_up_s}", "{seed}" and any
                                    other workload key in braces are replaced */
-    const char *preset;         /* "sysbench" "pgbench" "time" "none" */
+    const char *preset;         /* "sysbench" "pgbench" "hammerdb" "benchbase" "time" "none" */
     struct load_metric_spec *metrics;
     size_t metric_count;
     const char *const *expect; /* lines (regular expressions) that must stand in the output */

@@ -65,7 +65,8 @@ static bool take_preset_rows(struct belief *belief, struct err *err)
             return false;
         }
         bool is_rate = strcmp(row->name, "throughput_per_s") == 0;
-        if (value < 0 || (is_rate && value <= 0)) {
+        bool is_work = row->is_required && strcmp(row->better, "higher") == 0;
+        if (value < 0 || (is_work && value <= 0)) {
             return err_set(err, ERR_CODE_workload, "%s is %g, which no run can have", row->name,
                            value);
         }
@@ -190,11 +191,12 @@ static bool take_duration(struct belief *belief, const char *const *argv, struct
     if (preset->done != NULL && belief->done <= 0) {
         return err_set(err, ERR_CODE_workload, "no transaction completed");
     }
-    if (preset->duration_s != NULL &&
-        !find(belief, preset->duration_s, "duration", true, &duration_s, err)) {
-        return false;
-    }
-    if (preset->duration_s == NULL && belief->throughput_per_s > 0) {
+    if (preset->duration != NULL) {
+        if (!find(belief, preset->duration, "duration", true, &duration_s, err)) {
+            return false;
+        }
+        duration_s *= preset->duration_factor;
+    } else if (belief->throughput_per_s > 0) {
         duration_s = belief->done / belief->throughput_per_s;
     }
     double tolerance_s = fmax(TOLERANCE_S, TOLERANCE_SHARE * asked_s);
@@ -204,11 +206,11 @@ static bool take_duration(struct belief *belief, const char *const *argv, struct
                        "the command says that it drove its load for %g s; it lived for %g s",
                        duration_s, lived_s);
     }
-    if (preset->done != NULL && fabs(duration_s - asked_s) > tolerance_s &&
-        !ends_by_count(belief, argv)) {
+    bool is_timed = preset->done != NULL || preset->duration != NULL;
+    if (is_timed && fabs(duration_s - asked_s) > tolerance_s && !ends_by_count(belief, argv)) {
         err_set(err, ERR_CODE_workload, "the command drove its load for %.3f s, %g s were asked",
                 duration_s, asked_s);
-        return err_hint(err, "{measure_s} in the command hands the time on");
+        return err_hint(err, "{measure_s} or {measure_min} in the command hands the time on");
     }
     belief->result->measured_ns = (int64_t)(duration_s * 1e9);
     if (preset->done != NULL && belief->throughput_per_s <= 0) {
@@ -221,10 +223,16 @@ static bool within_budget(struct belief *belief, struct err *err)
 {
     double failed = 0;
     double budget_pct = belief->spec->error_budget_pct;
-    if (belief->preset->failed == NULL) {
+    const struct command_preset *preset = belief->preset;
+    if (preset->failed == NULL && preset->failed_list == NULL) {
         return true;
     }
-    if (!find(belief, belief->preset->failed, "failed transactions", false, &failed, err)) {
+    if (preset->failed_list != NULL &&
+        !command_sum(belief->end->output, belief->end->output_size, preset->failed_list, &failed)) {
+        return err_set(err, ERR_CODE_workload, "the command's output does not say what failed");
+    }
+    if (preset->failed != NULL &&
+        !find(belief, preset->failed, "failed transactions", false, &failed, err)) {
         return false; /* absent before pgbench 15 */
     }
     if (failed > budget_pct / 100 * (failed + belief->done)) {

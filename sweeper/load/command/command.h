@@ -28,9 +28,12 @@ struct command_preset {
     const struct command_row *rows;
     size_t row_count;
     const char *clients;      /* clients that ran, as the program counted them */
-    const char *duration_s;   /* how long it ran; else done divided by throughput_per_s */
+    const char *duration;     /* how long it ran; else done divided by throughput_per_s */
+    double duration_factor;   /* from the program's unit to seconds */
     const char *done;         /* transactions */
     const char *failed;       /* transactions that failed */
+    const char *failed_list;  /* a line: below it stand, up to a blank one, kinds of failures, each
+                                 with its number in square brackets */
     const char *ignored;      /* errors after which it tried again */
     const char *lost;         /* connections that it lost and opened again */
     const char *counted;      /* a line: it was to end by count, not by time */
@@ -63,6 +66,9 @@ enum command_found {
  * before it. A regex without a group finds the whole match. */
 enum command_found command_find(const char *output, size_t size, const char *regex, double *out,
                                 char text[COMMAND_TEXT_BYTES]);
+/* The sum of the numbers in square brackets in the lines below the last one that matches, up to a
+ * blank one. False: none matches. */
+bool command_sum(const char *output, size_t size, const char *regex, double *out);
 /* Whether a line matches. */
 bool command_has_line(const char *output, size_t size, const char *regex);
 

@@ -76,6 +76,50 @@ enum command_found command_find(const char *output, size_t size, const char *reg
     return found;
 }
 
+/* "ReadRecord/01   [ 362] ****" */
+static double bracketed(const char *line)
+{
+    const char *open = strrchr(line, '[');
+    struct err ignored;
+    int64_t number = 0;
+    char digits[32];
+    size_t length = 0;
+    if (open == NULL) {
+        return 0;
+    }
+    open += 1 + strspn(open + 1, " ");
+    length = strspn(open, "0123456789");
+    if (length == 0 || length >= sizeof digits || open[length] != ']') {
+        return 0;
+    }
+    memcpy(digits, open, length);
+    digits[length] = '\0';
+    err_clear(&ignored);
+    return units_parse_int(digits, &number, &ignored) ? (double)number : 0;
+}
+
+bool command_sum(const char *output, size_t size, const char *regex, double *out)
+{
+    struct search search;
+    bool is_found = false;
+    bool is_within = false;
+    *out = 0;
+    if (!search_open(&search, output, size, regex)) {
+        return false;
+    }
+    while (search_line(&search)) {
+        if (regexec(&search.regex, search.line, 0, NULL, 0) == 0) {
+            is_found = is_within = true;
+            *out = 0;
+        } else if (is_within) {
+            is_within = search.line[strspn(search.line, " \t")] != '\0';
+            *out += bracketed(search.line);
+        }
+    }
+    regfree(&search.regex);
+    return is_found;
+}
+
 bool command_has_line(const char *output, size_t size, const char *regex)
 {
     struct search search;

@@ -8,7 +8,7 @@
 #include "sweeper/load/command/command.h"
 
 enum { WORD_BYTES = 32 };
-enum word_kind { WORD_INT, WORD_REAL, WORD_BOOL, WORD_TEXT, WORD_MS, WORD_SECONDS };
+enum word_kind { WORD_INT, WORD_REAL, WORD_BOOL, WORD_TEXT, WORD_MS, WORD_SECONDS, WORD_MINUTES };
 
 static const struct {
     const char *name;
@@ -24,9 +24,11 @@ static const struct {
     WORD("rate", REAL, rate_per_s),
     WORD("warm_up_s", SECONDS, warm_up_ms),
     WORD("warm_up_ms", INT, warm_up_ms),
+    WORD("warm_up_min", MINUTES, warm_up_ms),
     WORD("warm_up", MS, warm_up_ms),
     WORD("measure_s", SECONDS, measure_ms),
     WORD("measure_ms", INT, measure_ms),
+    WORD("measure_min", MINUTES, measure_ms),
     WORD("measure", MS, measure_ms),
     WORD("drain_s", SECONDS, drain_ms),
     WORD("drain", MS, drain_ms),
@@ -89,6 +91,10 @@ static void add_value(struct text *out, const struct workload_spec *spec, size_t
     case WORD_SECONDS:
         integer = *(const int64_t *)member;
         add_real(out, (double)integer / 1000);
+        break;
+    case WORD_MINUTES:
+        integer = *(const int64_t *)member;
+        add_real(out, (double)integer / 60000);
         break;
     }
 }
