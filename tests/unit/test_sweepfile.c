@@ -364,6 +364,9 @@ static void a_command_is_ranked_by_what_it_gives(void **state)
     parse_command("preset = \"time\";");
     assert_string_equal(sweep.rank.by, "elapsed_s");
     assert_string_equal(sweep.rank.better, "lower");
+    parse_command("preset = \"hammerdb\";");
+    assert_string_equal(sweep.rank.by, "notpm");
+    assert_string_equal(sweep.rank.better, "higher");
     parse_command("preset = \"pgbench\";");
     assert_string_equal(sweep.rank.by, "throughput_per_s");
     assert_string_equal(sweep.rank.better, "higher");
