@@ -73,6 +73,9 @@ struct session_driver {
     /* Goes on with the call as far as it can without waiting. FAILED fills err: a statement that
      * the server refused leaves the session usable (after rollback), a lost one does not. */
     enum session_state (*pump)(struct session *session, struct err *err);
+    /* NULL, or: what the call that was just sent waits for, without a look at the network, where an
+     * answer is hardly there yet; DONE: pump must look. */
+    enum session_state (*sent)(const struct session *session);
     /* The result of the finished call. */
     bool (*rows)(struct session *session, row_visitor visit, void *context, struct err *err);
     int64_t (*affected)(struct session *session); /* rows changed by the finished call */

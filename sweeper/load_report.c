@@ -9,7 +9,7 @@
 #include "sweeper/load_rows.h"
 
 static void report_json(const struct load_result *result, const struct store_result *rows,
-                        struct text *out)
+                        const char *flags, struct text *out)
 {
     struct json json;
     json_open(&json, out);
@@ -19,6 +19,8 @@ static void report_json(const struct load_result *result, const struct store_res
     json_int(&json, result->client_count);
     json_key(&json, "distribution");
     json_string(&json, result->distribution);
+    json_key(&json, "flags");
+    json_string(&json, flags);
     json_key(&json, "driver_cpu_s");
     json_real(&json, result->driver_cpu_s);
     json_key(&json, "p99_lag_ms");
@@ -28,7 +30,7 @@ static void report_json(const struct load_result *result, const struct store_res
 }
 
 static void report_text(const struct load_result *result, const struct store_result *rows,
-                        struct text *out)
+                        const char *flags, struct text *out)
 {
     if (rows->statement_count > 0) {
         view_statement_table(rows->statements, rows->statement_count, rows->measured_s, out);
@@ -39,6 +41,9 @@ static void report_text(const struct load_result *result, const struct store_res
     }
     text_addf(out, "\n%u clients; rows drawn: %s\n", result->client_count,
               result->distribution[0] != '\0' ? result->distribution : "-");
+    if (flags[0] != '\0') {
+        text_addf(out, "flags: %s\n", flags);
+    }
     for (size_t i = 0; i < rows->error_row_count; i++) {
         text_addf(out, "errors: %llu x %s in %s: %s\n", (unsigned long long)rows->errors[i].count,
                   rows->errors[i].code, rows->errors[i].transaction, rows->errors[i].text);
@@ -52,10 +57,14 @@ bool load_report(const struct load_result *result, const char *format, struct ar
     if (!load_rows(result, arena, &rows, err)) {
         return false;
     }
+    const char *flags = load_result_flags(result, arena);
+    if (flags == NULL) {
+        return err_memory(err);
+    }
     if (strcmp(format, "json") == 0) {
-        report_json(result, &rows, out);
+        report_json(result, &rows, flags, out);
     } else if (strcmp(format, "table") == 0) {
-        report_text(result, &rows, out);
+        report_text(result, &rows, flags, out);
     } else {
         err_set(err, ERR_CODE_usage, "there is no format \"%s\"", format);
         return err_hint(err, "table or json");

@@ -307,6 +307,11 @@ static bool prepare_data(struct run *run, struct err *err)
 static bool open_load_host(struct run *run, struct err *err)
 {
     run->setup.load_program = run->plan.sweep.load_program;
+    run->setup.ceilings_per_s =
+        ARENA_ARRAY(&run->plan.arena, double, run->plan.grid.condition_count + 1);
+    if (run->setup.ceilings_per_s == NULL) {
+        return err_memory(err);
+    }
     return load_host_open(&run->plan.sweep, &run->arena, &run->setup.load_host, err);
 }
 

@@ -281,6 +281,7 @@ bool trial_measure(struct trial *trial)
         load_worker_finish(trial->worker, clock_deadline_ms(load_drive_limit_ms(workload)),
                            &progress, trial->arena, &trial->result, &trial->err);
     if (trial->has_result) {
+        trial->setup->ceilings_per_s[trial->condition] = trial->result.ceiling_per_s;
         take_counters(trial, &trial->counters_end, &trial->counter_end_count);
         take_size(trial, &trial->size_after_bytes);
     }

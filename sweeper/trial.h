@@ -23,6 +23,7 @@ struct trial_setup {
     struct host *load_host;   /* where the worker runs */
     const char *load_program; /* dbsweep there; NULL: this one, or the one in its PATH */
     const char *reset;        /* "none" "reload" "snapshot" "command": resolved */
+    double *ceilings_per_s;   /* of the driver, by condition; 0: not known yet */
 };
 
 struct trial {

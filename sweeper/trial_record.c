@@ -27,6 +27,7 @@ bool trial_begin(struct trial *trial, struct err *err)
     }
     trial->job = (struct load_job){.operation = LOAD_DRIVE,
                                    .backend = plan->sweep.backend->name,
+                                   .ceiling_per_s = trial->setup->ceilings_per_s[trial->condition],
                                    .session = {.connect = plan->sweep.target.connect,
                                                .password = plan->sweep.target.password,
                                                .settings = trial->settings,
@@ -144,10 +145,11 @@ bool trial_end(struct trial *trial, bool ok, struct err *err)
                            : ok                    ? ""
                                                    : target_log_tail(&plan->target, trial->arena);
     const char *key = trial_effective_key(trial, trial->arena);
-    if (key == NULL) {
+    const char *flags = trial->has_result ? load_result_flags(&trial->result, trial->arena) : "";
+    if (key == NULL || flags == NULL) {
         return err_memory(err);
     }
     return record_values(trial, err) && record_result(trial, err) &&
            store_trial_end(plan->store, trial->id, status, ok ? NULL : &trial->err, log_tail, key,
-                           "", err);
+                           flags, err);
 }

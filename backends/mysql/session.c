@@ -249,6 +249,14 @@ static enum session_state my_pump(struct session *session, struct err *err)
     return SESSION_DONE;
 }
 
+static enum session_state my_sent(const struct session *session)
+{
+    const struct my_session *my = (const struct my_session *)session;
+    bool only_reads =
+        my->step != STEP_NONE && my->status != 0 && (my->status & MYSQL_WAIT_WRITE) == 0;
+    return only_reads ? SESSION_WANT_READ : SESSION_DONE;
+}
+
 /* ---- calls ---- */
 
 static void forget_result(struct my_session *my)
@@ -493,6 +501,7 @@ const struct session_driver mysql_session = {
     .commit = my_commit,
     .rollback = my_session_rollback,
     .pump = my_pump,
+    .sent = my_sent,
     .rows = my_rows,
     .affected = my_affected,
     .classify = my_classify,

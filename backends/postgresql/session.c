@@ -114,8 +114,14 @@ static bool begin_call(struct pg_session *pg, int sent, struct err *err)
         return lose(pg, err);
     }
     pg->is_busy = true;
-    pg->is_flushed = false;
+    pg->is_flushed = PQflush(pg->conn) == 0;
     return true;
+}
+
+static enum session_state pg_sent(const struct session *session)
+{
+    const struct pg_session *pg = (const struct pg_session *)session;
+    return pg->is_flushed ? SESSION_WANT_READ : SESSION_DONE;
 }
 
 /* Of a connection that broke: what the server said last, if it said something. */
@@ -484,6 +490,7 @@ const struct session_driver postgresql_session = {
     .commit = pg_commit,
     .rollback = pg_rollback,
     .pump = pg_pump,
+    .sent = pg_sent,
     .rows = pg_rows,
     .affected = pg_affected,
     .classify = pg_classify,

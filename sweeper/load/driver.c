@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 enum {
@@ -16,7 +17,8 @@ enum {
     END_MS = 3000,
     CANCEL_MS = 300, /* for requests to cancel that are on their way */
     STACK_BYTES = 1 << 20,
-    SPARE_DESCRIPTORS = 64
+    SPARE_DESCRIPTORS = 64,
+    CALIBRATION_MS = 30
 };
 
 /* ---- what is counted ---- */
@@ -70,17 +72,20 @@ static bool open_rows(struct driver *driver, struct err *err)
 
 /* ---- loops ---- */
 
+static size_t cpu_count(void)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    return cpus > 0 ? (size_t)cpus : 1;
+}
+
 static size_t choose_loop_count(const struct driver *driver)
 {
     int64_t threads = driver->job->workload.threads;
     if (!driver->has_sockets) {
         return driver->client_count;
     }
-    if (threads == 0) {
-        long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = cpus > 0 ? cpus : 1;
-    }
-    return (size_t)threads < driver->client_count ? (size_t)threads : driver->client_count;
+    size_t wanted = threads > 0 ? (size_t)threads : cpu_count();
+    return wanted < driver->client_count ? wanted : driver->client_count;
 }
 
 static bool open_client(struct driver *driver, struct driver_client *client, uint32_t number,
@@ -104,8 +109,11 @@ static bool open_loop(struct driver *driver, size_t index, size_t first, size_t 
     if (loop->clients == NULL || loop->heap == NULL) {
         return err_memory(err);
     }
+    struct epoll_event alarm = {.events = EPOLLIN};
     loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (loop->epoll < 0) {
+    loop->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (loop->epoll < 0 || loop->timer < 0 ||
+        epoll_ctl(loop->epoll, EPOLL_CTL_ADD, loop->timer, &alarm) != 0) {
         return err_set_errno(err, ERR_CODE_workload, "cannot make an event loop");
     }
     for (size_t i = 0; i < count; i++) {
@@ -113,8 +121,9 @@ static bool open_loop(struct driver *driver, size_t index, size_t first, size_t 
             return false;
         }
     }
-    return meter_open(&loop->meter, driver->transaction_count, driver->row_count, driver->arena,
-                      err);
+    return meter_open(&loop->meter, driver->transaction_count, driver->row_count,
+                      driver->job->workload.rate_per_s > 0 || driver->workload->pause_ns != NULL,
+                      driver->arena, err);
 }
 
 static bool open_loops(struct driver *driver, struct err *err)
@@ -128,6 +137,7 @@ static bool open_loops(struct driver *driver, struct err *err)
     driver->loop_count = loop_count;
     for (size_t i = 0; i < loop_count; i++) {
         driver->loops[i].epoll = -1;
+        driver->loops[i].timer = -1;
     }
     for (size_t i = 0; i < loop_count; i++) {
         size_t count = (driver->client_count - first) / (loop_count - i);
@@ -157,11 +167,11 @@ static bool start_threads(struct driver *driver, struct err *err)
 
 /* ---- connecting ---- */
 
-/* A descriptor a client, and one for its loop. */
+/* A descriptor a client, and two for its loop. */
 static bool raise_descriptor_limit(size_t client_count, struct err *err)
 {
     struct rlimit limit;
-    rlim_t wanted = 2 * (rlim_t)client_count + SPARE_DESCRIPTORS;
+    rlim_t wanted = 3 * (rlim_t)client_count + SPARE_DESCRIPTORS;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) {
         return true;
     }
@@ -243,24 +253,79 @@ bool driver_confirm(struct driver *driver, struct err *err)
     return ok;
 }
 
-bool driver_open(struct driver *driver, const struct load_job *job, const struct workload *workload,
-                 const void *plan, const struct session_driver *sessions, int64_t deadline,
-                 struct arena *arena, struct err *err)
+static void set_up(struct driver *driver, const struct load_job *job,
+                   const struct workload *workload, const void *plan,
+                   const struct session_driver *sessions, struct arena *arena)
 {
     *driver = (struct driver){.job = job,
                               .sessions = sessions,
                               .workload = workload,
                               .plan = plan,
                               .arena = arena,
-                              .client_count = (size_t)job->workload.clients,
-                              .connect_deadline = deadline};
+                              .client_count = (size_t)job->workload.clients};
     pthread_mutex_init(&driver->gate_mutex, NULL);
     pthread_mutex_init(&driver->errors.mutex, NULL);
     pthread_cond_init(&driver->gate, NULL);
     meter_seconds_open(&driver->seconds);
+}
+
+bool driver_open(struct driver *driver, const struct load_job *job, const struct workload *workload,
+                 const void *plan, const struct session_driver *sessions, int64_t deadline,
+                 struct arena *arena, struct err *err)
+{
+    set_up(driver, job, workload, plan, sessions, arena);
+    driver->connect_deadline = deadline;
     return open_rows(driver, err) && raise_descriptor_limit(driver->client_count, err) &&
            begin_drive(driver, err) && open_loops(driver, err) && start_threads(driver, err) &&
            wait_connected(driver, err);
+}
+
+/* ---- calibration ---- */
+
+/* The same loop, with a session that answers at once; on this thread. */
+static double calibrate_loop(struct driver *quick)
+{
+    struct loop *loop = &quick->loops[0];
+    int64_t now = clock_now_ns();
+    uint64_t count = 0;
+    quick->origin_ns = now;
+    quick->drain_ns = now + CALIBRATION_MS * NS_PER_MS;
+    quick->window =
+        (struct schedule_window){.go_ns = now, .measure_ns = now, .end_ns = quick->drain_ns};
+    quick->is_go = true;
+    loop_main(loop);
+    for (size_t i = 0; i < quick->transaction_count; i++) {
+        count += loop->meter.transactions[i].count;
+    }
+    return loop->err.code == ERR_CODE_none ? (double)count * 1e3 / CALIBRATION_MS : 0;
+}
+
+/* What rests between transactions or follows a schedule goes as fast as it can here. The plan is
+ * one of its own, because workloads count in it. */
+double driver_calibrate(const struct driver *driver)
+{
+    struct load_job job = *driver->job;
+    struct workload workload = *driver->workload;
+    const void *plan = NULL;
+    struct driver *quick = ARENA_NEW(driver->arena, struct driver);
+    double per_s = 0;
+    struct err err;
+    err_clear(&err);
+    if (quick == NULL ||
+        (workload.plan != NULL &&
+         !workload.plan(&job.workload, driver->sessions->dialect, driver->arena, &plan, &err))) {
+        return 0;
+    }
+    job.workload.clients = 1;
+    job.workload.rate_per_s = 0;
+    workload.pause_ns = NULL;
+    set_up(quick, &job, &workload, plan, &null_sessions, driver->arena);
+    if (open_rows(quick, &err) && open_loops(quick, &err)) {
+        per_s = calibrate_loop(quick);
+    }
+    driver_close(quick);
+    size_t cpus = cpu_count();
+    return per_s * (double)(driver->loop_count < cpus ? driver->loop_count : cpus);
 }
 
 /* ---- ending ---- */
@@ -325,6 +390,9 @@ static size_t close_loop(struct driver *driver, struct loop *loop)
     }
     if (loop->epoll >= 0) {
         close(loop->epoll);
+    }
+    if (loop->timer >= 0) {
+        close(loop->timer);
     }
     return loop->unfinished;
 }

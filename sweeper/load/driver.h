@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 
 #include "sweeper/load/meter.h"
+#include "sweeper/load/schedule.h"
 
 struct driver;
 
@@ -22,28 +23,41 @@ struct driver_client {
     bool in_transaction;
     bool wants_write;
     bool is_retry;
+    bool is_fresh;   /* its call was sent since the last look */
     bool has_paused; /* before the transaction that comes */
     unsigned tries;
     unsigned call_row; /* row of the meter that the call under way belongs to */
     struct call call;
     int64_t start_ns;   /* what the latency counts from: the intended start */
+    int64_t begun_ns;   /* what the service time counts from */
     int64_t sent_ns;    /* of the call under way */
-    int64_t next_ns;    /* intended start of the next, where it does not start at once */
+    int64_t next_ns;    /* closed loop: of the next start; open loop: idle since */
     struct err failure; /* why the try under way failed */
+};
+
+/* Nanoseconds; both 0 where the system does not say. */
+struct loop_time {
+    long long cpu_ns;
+    long long wait_ns; /* runnable without a CPU */
 };
 
 struct loop {
     struct driver *driver;
     pthread_t thread;
     bool has_thread;
+    atomic_int thread_id; /* the system's; 0 before it runs */
     int epoll;
+    int timer;        /* wakes the loop when a transaction is due */
+    int64_t alarm_ns; /* what it is set to */
     struct driver_client *clients;
     size_t client_count;
-    size_t *heap; /* idle clients, by next_ns where the loop is open */
+    struct schedule schedule; /* of an open loop */
+    size_t *heap;             /* idle clients, by next_ns */
     size_t heap_count;
     size_t idle_count; /* clients not in a transaction */
     struct meter meter;
-    struct err err; /* why this loop ended the drive; read by others once is_ended */
+    struct loop_time end_time; /* at the window's end */
+    struct err err;            /* why this loop ended the drive; read by others once is_ended */
     atomic_size_t connected;
     atomic_bool is_ended;
     size_t unfinished; /* clients under way at the end; read by others once is_ended */
@@ -82,10 +96,8 @@ struct driver {
     bool is_go;
     atomic_bool is_aborted; /* something failed: all end */
     int64_t origin_ns;      /* whole seconds count from here, so that one begins with the window */
-    int64_t go_ns;
-    int64_t measure_ns; /* when the window begins */
-    int64_t end_ns;     /* when it ends */
-    int64_t drain_ns;   /* when unfinished work is given up */
+    struct schedule_window window;
+    int64_t drain_ns; /* when unfinished work is given up */
     int64_t connect_deadline;
 };
 
@@ -93,6 +105,11 @@ struct driver {
 bool driver_open(struct driver *driver, const struct load_job *job, const struct workload *workload,
                  const void *plan, const struct session_driver *sessions, int64_t deadline,
                  struct arena *arena, struct err *err) MUST_USE;
+/* Transactions per second that the loops of an open driver could drive at a server that took no
+ * time: what the client itself costs, but for the connections. 0: not known. Takes 30 ms. */
+double driver_calibrate(const struct driver *driver);
+/* Sessions that answer at once: every result is one row of ones. */
+extern const struct session_driver null_sessions;
 /* Told by this thread as the drive goes on. */
 struct driver_watch {
     void *context;
@@ -110,7 +127,8 @@ bool driver_confirm(struct driver *driver, struct err *err) MUST_USE;
 bool driver_close(struct driver *driver);
 
 /* Between the parts of the driver. */
-void *loop_main(void *loop); /* thread function (loop.c) */
+void *loop_main(void *loop);                            /* thread function (loop.c) */
+struct loop_time loop_time_of(const struct loop *loop); /* of a thread that runs */
 bool driver_has_ended(const struct driver *driver);
 /* Shuts the connections of loops that have not ended. */
 void driver_cancel(struct driver *driver);

@@ -11,10 +11,12 @@ static void fill_transactions(const struct driver *driver, struct meter *all,
                               struct load_result *out)
 {
     for (size_t i = 0; i < driver->transaction_count; i++) {
-        out->transactions[i] = (struct load_transaction){.name = driver->transaction_names[i],
-                                                         .error_count = all->transaction_errors[i],
-                                                         .retry_count = all->retries[i],
-                                                         .latency = &all->transactions[i]};
+        out->transactions[i] =
+            (struct load_transaction){.name = driver->transaction_names[i],
+                                      .error_count = all->transaction_errors[i],
+                                      .retry_count = all->retries[i],
+                                      .latency = &all->transactions[i],
+                                      .service = all->services != NULL ? &all->services[i] : NULL};
     }
     out->transaction_count = driver->transaction_count;
 }
@@ -34,6 +36,26 @@ static void fill_statements(const struct driver *driver, struct meter *all, stru
     }
 }
 
+/* One schedule of all loops. */
+static void fill_schedule(struct driver *driver, struct load_result *out)
+{
+    struct histogram *lag = &driver->loops[0].schedule.lag;
+    if (driver->job->workload.rate_per_s <= 0) {
+        return;
+    }
+    for (size_t i = 0; i < driver->loop_count; i++) {
+        const struct schedule *schedule = &driver->loops[i].schedule;
+        out->due_count += schedule->due_count;
+        out->backlog_count += schedule->missed_count;
+        out->backlog_ns =
+            schedule->oldest_ns > out->backlog_ns ? schedule->oldest_ns : out->backlog_ns;
+        if (i > 0) {
+            histogram_merge(lag, &schedule->lag);
+        }
+    }
+    out->p99_lag_ms = histogram_percentile_ns(lag, 99) / 1e6;
+}
+
 bool driver_collect(struct driver *driver, struct load_result *out, struct err *err)
 {
     struct meter *all = &driver->loops[0].meter;
@@ -51,6 +73,7 @@ bool driver_collect(struct driver *driver, struct load_result *out, struct err *
     }
     fill_transactions(driver, all, out);
     fill_statements(driver, all, out);
+    fill_schedule(driver, out);
     out->errors = driver->errors.rows;
     out->error_row_count = driver->errors.count;
     return true;

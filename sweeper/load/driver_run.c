@@ -3,6 +3,7 @@
  * so that a server that stops answering cannot stop the clock. Reports each second once it is
  * complete, and gives up early where the errors can no longer come back under their budget.
  */
+#include <math.h>
 #include <sys/resource.h>
 
 #include "sweeper/load/driver.h"
@@ -22,11 +23,11 @@ static void open_gate(struct driver *driver)
     const struct workload_spec *workload = &driver->job->workload;
     int64_t warm_up_s = (workload->warm_up_ms + 999) / 1000;
     pthread_mutex_lock(&driver->gate_mutex);
-    driver->go_ns = clock_now_ns();
-    driver->measure_ns = driver->go_ns + workload->warm_up_ms * NS_PER_MS;
-    driver->origin_ns = driver->measure_ns - warm_up_s * NS_PER_S;
-    driver->end_ns = driver->measure_ns + workload->measure_ms * NS_PER_MS;
-    driver->drain_ns = driver->end_ns + workload->drain_ms * NS_PER_MS;
+    driver->window.go_ns = clock_now_ns();
+    driver->window.measure_ns = driver->window.go_ns + workload->warm_up_ms * NS_PER_MS;
+    driver->origin_ns = driver->window.measure_ns - warm_up_s * NS_PER_S;
+    driver->window.end_ns = driver->window.measure_ns + workload->measure_ms * NS_PER_MS;
+    driver->drain_ns = driver->window.end_ns + workload->drain_ms * NS_PER_MS;
     driver->is_go = true;
     pthread_cond_broadcast(&driver->gate);
     pthread_mutex_unlock(&driver->gate_mutex);
@@ -54,6 +55,9 @@ struct report {
     struct histogram lag;
     double cpu_start_s;
     double cpu_s;
+    struct loop_time *times; /* of each loop at the window's beginning */
+    double busy_pct;
+    double wait_pct;
     bool is_measuring;
     bool is_over;
     bool is_cancelled;
@@ -64,7 +68,9 @@ struct report {
 static int64_t ends_at(const struct driver *driver, int64_t begins_ns)
 {
     int64_t ends_ns = begins_ns + NS_PER_S;
-    return begins_ns < driver->end_ns && ends_ns > driver->end_ns ? driver->end_ns : ends_ns;
+    return begins_ns < driver->window.end_ns && ends_ns > driver->window.end_ns
+               ? driver->window.end_ns
+               : ends_ns;
 }
 
 static void keep_second(struct report *report, struct load_second *second, uint64_t done,
@@ -82,7 +88,7 @@ static void keep_second(struct report *report, struct load_second *second, uint6
  * was counted in part of a second is a rate over that part. */
 static int64_t length_of(const struct driver *driver, int64_t begins_ns, int64_t ends_ns)
 {
-    return ends_ns - (begins_ns > driver->go_ns ? begins_ns : driver->go_ns);
+    return ends_ns - (begins_ns > driver->window.go_ns ? begins_ns : driver->window.go_ns);
 }
 
 /* Reports the seconds that are complete. */
@@ -97,9 +103,9 @@ static void report_seconds(struct report *report, int64_t now)
         meter_take(&driver->seconds, report->next, &second);
         uint64_t done = (uint64_t)second.throughput_per_s;
         second.throughput_per_s *= (double)NS_PER_S / (double)length_ns;
-        second.phase = begins_ns < driver->measure_ns ? LOAD_PHASE_WARM_UP
-                       : begins_ns < driver->end_ns   ? LOAD_PHASE_MEASURE
-                                                      : LOAD_PHASE_DRAIN;
+        second.phase = begins_ns < driver->window.measure_ns ? LOAD_PHASE_WARM_UP
+                       : begins_ns < driver->window.end_ns   ? LOAD_PHASE_MEASURE
+                                                             : LOAD_PHASE_DRAIN;
         if (second.phase == LOAD_PHASE_MEASURE) {
             keep_second(report, &second, done, length_ns);
         }
@@ -122,18 +128,42 @@ static bool is_hopeless(const struct report *report)
     return (double)report->failed > workload->error_budget_pct / 100 * 2 * expected;
 }
 
+/* ---- how busy the loops are ---- */
+
+static void begin_times(struct report *report)
+{
+    for (size_t i = 0; i < report->driver->loop_count; i++) {
+        report->times[i] = loop_time_of(&report->driver->loops[i]);
+    }
+}
+
+/* Loops of sessions without a socket do the server's work as well, which says nothing of them. */
+static void take_times(struct report *report)
+{
+    const struct driver *driver = report->driver;
+    double window_ns = (double)(driver->window.end_ns - driver->window.measure_ns);
+    for (size_t i = 0; driver->has_sockets && i < driver->loop_count; i++) {
+        struct loop_time time = driver->loops[i].end_time;
+        double busy_pct = 100 * (double)(time.cpu_ns - report->times[i].cpu_ns) / window_ns;
+        double wait_pct = 100 * (double)(time.wait_ns - report->times[i].wait_ns) / window_ns;
+        report->busy_pct = fmax(report->busy_pct, busy_pct);
+        report->wait_pct = fmax(report->wait_pct, wait_pct);
+    }
+}
+
 /* ---- the clock ---- */
 
 /* What begins or ends with the window is taken as near to its edge as this thread wakes. */
 static void meet_edges(struct report *report, int64_t now)
 {
     struct driver *driver = report->driver;
-    if (!report->is_measuring && now >= driver->measure_ns) {
+    if (!report->is_measuring && now >= driver->window.measure_ns) {
         report->is_measuring = true;
         report->cpu_start_s = cpu_seconds();
+        begin_times(report);
         report->watch->measuring(report->watch->context);
     }
-    if (!report->is_over && now >= driver->end_ns) {
+    if (!report->is_over && now >= driver->window.end_ns) {
         report->is_over = true;
         report->cpu_s = cpu_seconds() - report->cpu_start_s;
     }
@@ -143,9 +173,12 @@ static void meet_edges(struct report *report, int64_t now)
  * is over, when nothing is disturbed and the trial waits for this. */
 static int64_t next_look(const struct driver *driver, int64_t now)
 {
-    int64_t look = now + (now < driver->end_ns ? STEP_MS : DRAIN_STEP_MS) * NS_PER_MS;
-    look = driver->measure_ns > now && driver->measure_ns < look ? driver->measure_ns : look;
-    return driver->end_ns > now && driver->end_ns < look ? driver->end_ns : look;
+    int64_t look = now + (now < driver->window.end_ns ? STEP_MS : DRAIN_STEP_MS) * NS_PER_MS;
+    look = driver->window.measure_ns > now && driver->window.measure_ns < look
+               ? driver->window.measure_ns
+               : look;
+    return driver->window.end_ns > now && driver->window.end_ns < look ? driver->window.end_ns
+                                                                       : look;
 }
 
 /* When a loop that has not ended by itself is helped, and when it is given up. */
@@ -165,7 +198,7 @@ static bool watch(struct report *report, struct err *err)
         int64_t wanted = next_look(driver, now);
         clock_pause_until(wanted);
         now = clock_now_ns();
-        if (wanted <= driver->end_ns) {
+        if (wanted <= driver->window.end_ns) {
             histogram_record(&report->lag, (uint64_t)(now - wanted));
         }
         meet_edges(report, now);
@@ -197,8 +230,9 @@ static bool open_report(struct report *report, struct driver *driver,
     *report = (struct report){.driver = driver, .watch = watched};
     report->second_limit = (size_t)(driver->job->workload.measure_ms / 1000 + 1);
     report->seconds = ARENA_ARRAY(driver->arena, struct load_second, report->second_limit);
+    report->times = ARENA_ARRAY(driver->arena, struct loop_time, driver->loop_count);
     histogram_clear(&report->lag);
-    return report->seconds != NULL || err_memory(err);
+    return (report->seconds != NULL && report->times != NULL) || err_memory(err);
 }
 
 static void fill_result(const struct driver *driver, const struct report *report,
@@ -207,12 +241,15 @@ static void fill_result(const struct driver *driver, const struct report *report
     const char *distribution = driver->workload->distribution != NULL
                                    ? driver->workload->distribution
                                    : driver->job->workload.distribution;
-    *out = (struct load_result){.warm_up_ns = driver->measure_ns - driver->go_ns,
-                                .measured_ns = driver->end_ns - driver->measure_ns,
+    *out = (struct load_result){.warm_up_ns = driver->window.measure_ns - driver->window.go_ns,
+                                .measured_ns = driver->window.end_ns - driver->window.measure_ns,
                                 .client_count = (uint32_t)driver->client_count,
                                 .seconds = report->seconds,
                                 .second_count = report->second_count,
                                 .driver_cpu_s = report->cpu_s,
+                                .busy_pct = report->busy_pct,
+                                .wait_pct = report->wait_pct,
+                                .ceiling_per_s = driver->job->ceiling_per_s,
                                 .p99_lag_ms = histogram_percentile_ns(&report->lag, 99) / 1e6,
                                 .output = "",
                                 .distribution = distribution != NULL ? distribution : ""};
@@ -246,7 +283,8 @@ bool driver_run(struct driver *driver, const struct driver_watch *watched, struc
     if (report.is_hopeless) {
         return give_up(driver, &report, err);
     }
-    report_seconds(&report, driver->end_ns + REPORT_DELAY_MS * NS_PER_MS);
+    report_seconds(&report, driver->window.end_ns + REPORT_DELAY_MS * NS_PER_MS);
+    take_times(&report);
     fill_result(driver, &report, out);
     return driver_collect(driver, out, err) && driver_judge(driver, out, err);
 }

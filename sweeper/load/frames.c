@@ -22,6 +22,7 @@ static const struct {
     MEMBER(INT, clients),
     MEMBER(INT, threads),
     MEMBER(REAL, rate_per_s),
+    MEMBER(TEXT, arrivals),
     MEMBER(INT, warm_up_ms),
     MEMBER(INT, measure_ms),
     MEMBER(INT, drain_ms),
@@ -284,6 +285,7 @@ bool load_job_encode(const struct load_job *job, struct text *out, struct err *e
     wire_put_u8(out, (uint8_t)job->operation);
     put_workload(out, &job->workload);
     wire_put_string(out, job->backend);
+    wire_put_f64(out, job->ceiling_per_s);
     put_text(out, session->connect);
     put_text(out, session->password);
     put_text(out, session->application);
@@ -304,6 +306,7 @@ bool load_job_decode(struct bytes frame, struct arena *arena, struct load_job *o
     out->operation = wire.failed ? LOAD_CHECK : (enum load_operation)operation;
     get_workload(&wire, arena, &out->workload);
     out->backend = wire_string(&wire, arena);
+    out->ceiling_per_s = wire_f64(&wire);
     out->session.connect = get_text(&wire, arena);
     out->session.password = get_text(&wire, arena);
     out->session.application = get_text(&wire, arena);
@@ -349,6 +352,11 @@ bool load_second_decode(struct bytes frame, struct load_second *out)
 
 /* ---- result ---- */
 
+static const size_t result_reals[] = {
+    offsetof(struct load_result, driver_cpu_s), offsetof(struct load_result, busy_pct),
+    offsetof(struct load_result, wait_pct), offsetof(struct load_result, ceiling_per_s),
+    offsetof(struct load_result, p99_lag_ms)};
+
 static void put_histogram(struct text *out, const struct histogram *histogram)
 {
     struct text blob;
@@ -377,6 +385,10 @@ static void put_rows(const struct load_result *result, struct text *out)
         wire_put_u64(out, result->transactions[i].error_count);
         wire_put_u64(out, result->transactions[i].retry_count);
         put_histogram(out, result->transactions[i].latency);
+        wire_put_u8(out, result->transactions[i].service != NULL);
+        if (result->transactions[i].service != NULL) {
+            put_histogram(out, result->transactions[i].service);
+        }
     }
     wire_put_u32(out, (uint32_t)result->statement_count);
     for (size_t i = 0; i < result->statement_count; i++) {
@@ -400,8 +412,12 @@ bool load_result_encode(const struct load_result *result, struct text *out, stru
     wire_put_i64(out, result->measured_ns);
     wire_put_u32(out, result->client_count);
     wire_put_u64(out, result->unfinished_count);
-    wire_put_f64(out, result->driver_cpu_s);
-    wire_put_f64(out, result->p99_lag_ms);
+    for (size_t i = 0; i < COUNT_OF(result_reals); i++) {
+        wire_put_f64(out, *(const double *)((const char *)result + result_reals[i]));
+    }
+    wire_put_u64(out, result->due_count);
+    wire_put_u64(out, result->backlog_count);
+    wire_put_i64(out, result->backlog_ns);
     wire_put_string(out, result->output);
     wire_put_string(out, result->distribution);
     put_rows(result, out);
@@ -420,13 +436,16 @@ bool load_result_encode(const struct load_result *result, struct text *out, stru
 
 static bool get_transactions(struct wire *wire, struct arena *arena, struct load_result *out)
 {
-    out->transaction_count = get_count(wire, 24);
+    out->transaction_count = get_count(wire, 25);
     out->transactions = ARENA_ARRAY(arena, struct load_transaction, out->transaction_count + 1);
     for (size_t i = 0; can_go_on(wire, out->transactions) && i < out->transaction_count; i++) {
         out->transactions[i].name = wire_string(wire, arena);
         out->transactions[i].error_count = wire_u64(wire);
         out->transactions[i].retry_count = wire_u64(wire);
         out->transactions[i].latency = get_histogram(wire, arena);
+        if (wire_u8(wire) != 0) {
+            out->transactions[i].service = get_histogram(wire, arena);
+        }
     }
     return out->transactions != NULL;
 }
@@ -488,8 +507,12 @@ bool load_result_decode(struct bytes frame, struct arena *arena, struct load_res
     out->measured_ns = wire_i64(&wire);
     out->client_count = wire_u32(&wire);
     out->unfinished_count = wire_u64(&wire);
-    out->driver_cpu_s = wire_f64(&wire);
-    out->p99_lag_ms = wire_f64(&wire);
+    for (size_t i = 0; i < COUNT_OF(result_reals); i++) {
+        *(double *)((char *)out + result_reals[i]) = wire_f64(&wire);
+    }
+    out->due_count = wire_u64(&wire);
+    out->backlog_count = wire_u64(&wire);
+    out->backlog_ns = wire_i64(&wire);
     out->output = wire_string(&wire, arena);
     out->distribution = wire_string(&wire, arena);
     bool has_room = get_transactions(&wire, arena, out) && get_statements(&wire, arena, out) &&

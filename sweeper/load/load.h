@@ -38,8 +38,9 @@ struct load_script {
 struct workload_spec {
     const char *kind; /* "oltp", "tpcc", "script", "command" */
     int64_t clients;
-    int64_t threads;   /* event-loop threads of the worker; 0: one per CPU, at most clients */
-    double rate_per_s; /* 0: closed loop */
+    int64_t threads;      /* event-loop threads of the worker; 0: one per CPU, at most clients */
+    double rate_per_s;    /* 0: closed loop */
+    const char *arrivals; /* of an open loop: "constant" | "poisson" */
     int64_t warm_up_ms;
     int64_t measure_ms;
     int64_t drain_ms;           /* how long unfinished transactions may take after the window */
@@ -100,6 +101,7 @@ struct load_job {
     struct workload_spec workload;
     const char *backend; /* name; NULL for command workloads without a database */
     struct session_spec session;
+    double ceiling_per_s; /* what an earlier worker found of the same work; 0: to be found */
 };
 
 enum load_frame {
@@ -137,6 +139,7 @@ struct load_transaction {
     uint64_t error_count;      /* ended in an error that was not retried away */
     uint64_t retry_count;      /* tries beyond the first */
     struct histogram *latency; /* spans all tries; completions inside the window only */
+    struct histogram *service; /* the same from the start as it was; NULL: no schedule, no other */
 };
 
 struct load_error_row { /* errors are data */
@@ -164,9 +167,15 @@ struct load_result {
     size_t error_row_count;
     struct load_second *seconds; /* of the measure window */
     size_t second_count;
-    uint64_t unfinished_count;   /* under way when the window closed and not done by its drain */
-    double driver_cpu_s;         /* of the worker, in the window */
-    double p99_lag_ms;           /* scheduling lag of the worker's clock thread */
+    uint64_t unfinished_count; /* under way when the window closed and not done by its drain */
+    double driver_cpu_s;       /* of the worker, in the window */
+    double busy_pct;           /* CPU of its busiest loop, of one CPU; 0: sessions without socket */
+    double wait_pct;           /* what its loops waited for a CPU at the most, of the window */
+    double ceiling_per_s;      /* transactions, of a server that takes no time; 0: not known */
+    double p99_lag_ms;         /* scheduling lag: of starts in an open loop, else of the clock */
+    uint64_t due_count;        /* open loop: starts that were due in the window */
+    uint64_t backlog_count;    /* of those, not begun at its end */
+    int64_t backlog_ns;        /* how long ago the first of these was due then */
     struct load_metric *metrics; /* of command workloads, else throughput_per_s etc. */
     size_t metric_count;
     const char *output;       /* of a command, tail; else "" */
@@ -224,10 +233,16 @@ bool load_run(struct host *host, const char *program, const struct load_job *job
 int64_t load_drive_limit_ms(const struct workload_spec *workload);
 
 /* The metrics that a result gives, by name: throughput_per_s, p50_ms, p95_ms, p99_ms, p999_ms,
- * max_ms, mean_ms, tpm, spm, notpm where there are New-Orders, elapsed_s, error_pct and the named
- * ones. In the arena. */
+ * max_ms, mean_ms, of an open loop service_p50_ms and so on, offered_per_s and backlog, tpm, spm,
+ * notpm where there are New-Orders, elapsed_s, error_pct and the named ones. In the arena. */
 bool load_result_metrics(const struct load_result *result, struct arena *arena,
                          struct load_metric **out, size_t *out_count, struct err *err) MUST_USE;
+
+/* What is to be held against a result, as words: "saturated" where an open loop's server fell
+ * behind the schedule, "client-bound" where the driver was the narrow place. In the arena,
+ * space-separated.
+ */
+const char *load_result_flags(const struct load_result *result, struct arena *arena);
 
 /* True when the workload changes the data, so that a reset is due before each trial. */
 bool workload_writes(const struct workload_spec *workload);

@@ -4,7 +4,10 @@
  * and the clock.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "sweeper/load/driver.h"
 
@@ -17,7 +20,7 @@ static int64_t second_of(const struct driver *driver, int64_t now)
 
 static bool in_window(const struct driver *driver, int64_t now)
 {
-    return now >= driver->measure_ns && now < driver->end_ns;
+    return now >= driver->window.measure_ns && now < driver->window.end_ns;
 }
 
 static bool is_open_loop(const struct driver *driver)
@@ -104,13 +107,7 @@ static size_t heap_pop(struct loop *loop)
     return first;
 }
 
-/* ---- the schedule of an open loop ---- */
-
-/* Constant spacing, spread over the clients. */
-static int64_t place_ns(const struct driver *driver, const struct driver_client *client)
-{
-    return (int64_t)(client->client.number / driver->job->workload.rate_per_s * 1e9);
-}
+/* ---- when clients start ---- */
 
 /* A client of a closed loop may rest first (keying and think times). */
 static bool is_paused(const struct driver *driver)
@@ -118,47 +115,49 @@ static bool is_paused(const struct driver *driver)
     return !is_open_loop(driver) && driver->workload->pause_ns != NULL;
 }
 
-/* The backlog of the warm-up does not leak into the window: a schedule that lies behind at its
- * edge begins anew there. */
+static bool is_timed(const struct driver *driver)
+{
+    return is_open_loop(driver) || driver->workload->pause_ns != NULL;
+}
+
 static void plan_next(const struct driver *driver, struct driver_client *client, int64_t now)
 {
+    client->next_ns = now;
     if (is_paused(driver)) {
         int64_t pause_ns = driver->workload->pause_ns(&client->client);
-        client->next_ns = now + pause_ns;
+        client->next_ns += pause_ns;
         client->has_paused = pause_ns > 0;
-        return;
-    }
-    if (is_open_loop(driver) && client->next_ns < driver->measure_ns && now >= driver->measure_ns) {
-        client->next_ns = driver->measure_ns + place_ns(driver, client);
     }
 }
 
-/* What the latency of the transaction that starts now counts from. Within the warm-up that is the
- * start as it is, so that none that ends in the window brings a backlog along. */
-static int64_t take_start(const struct driver *driver, struct driver_client *client, int64_t now)
+/* What the latency of the transaction that starts now counts from. */
+static int64_t take_start(struct loop *loop, const struct driver_client *client, int64_t now)
 {
-    if (!is_open_loop(driver)) {
-        return client->has_paused ? client->next_ns : now;
+    if (is_open_loop(loop->driver)) {
+        return schedule_take(&loop->schedule, &loop->driver->window, now);
     }
-    int64_t intended = client->next_ns;
-    client->next_ns +=
-        (int64_t)((double)driver->client_count / driver->job->workload.rate_per_s * 1e9);
-    return now < driver->measure_ns ? now : intended;
+    return client->has_paused ? client->next_ns : now;
 }
 
-static int64_t due_ns(const struct loop *loop, size_t client)
+/* When the next transaction of this loop is due; there is an idle client. */
+static int64_t next_due_ns(struct loop *loop, int64_t now)
 {
-    const struct driver *driver = loop->driver;
-    return is_open_loop(driver) || is_paused(driver) ? loop->clients[client].next_ns : 0;
+    if (is_open_loop(loop->driver)) {
+        return schedule_due_ns(&loop->schedule, &loop->driver->window, now);
+    }
+    return is_paused(loop->driver) ? loop->clients[loop->heap[0]].next_ns : 0;
 }
 
 /* ---- counting ---- */
 
-/* Idle again: a closed loop starts at once (see start_idle) unless it pauses, an open one at its
- * next time. */
+/* Idle again: a closed loop starts at once (see start_idle) unless it pauses, an open one when the
+ * next is due. */
 static void rest(struct loop *loop, struct driver_client *client, int64_t now)
 {
     client->stage = CLIENT_IDLE;
+    if (loop->heap_count == 0) {
+        loop->schedule.idle_ns = now;
+    }
     loop->idle_count++;
     plan_next(loop->driver, client, now);
     heap_push(loop, (size_t)(client - loop->clients));
@@ -169,12 +168,16 @@ static void count_transaction(struct loop *loop, struct driver_client *client, i
     struct driver *driver = loop->driver;
     uint64_t latency = (uint64_t)(now - client->start_ns);
     meter_publish(&loop->meter, &driver->seconds, second_of(driver, now));
-    if (now < driver->end_ns) {
+    if (now < driver->window.end_ns) {
         histogram_record(&loop->meter.second, latency);
     }
     if (in_window(driver, now)) {
         histogram_record(&loop->meter.transactions[client->client.transaction], latency);
         loop->meter.retries[client->client.transaction] += client->tries - 1;
+        if (loop->meter.services != NULL) {
+            histogram_record(&loop->meter.services[client->client.transaction],
+                             (uint64_t)(now - client->begun_ns));
+        }
     }
 }
 
@@ -182,7 +185,7 @@ static void count_failure(struct loop *loop, struct driver_client *client, int64
 {
     struct driver *driver = loop->driver;
     meter_publish(&loop->meter, &driver->seconds, second_of(driver, now));
-    if (now < driver->end_ns) {
+    if (now < driver->window.end_ns) {
         loop->meter.second_errors++;
     }
     if (in_window(driver, now)) {
@@ -234,6 +237,7 @@ static bool send_call(struct loop *loop, struct driver_client *client, struct er
     struct session *session = client->client.session;
     const struct call *call = &client->call;
     client->sent_ns = clock_now_ns();
+    client->is_fresh = true;
     switch (call->kind) {
     case CALL_STATEMENT:
         client->call_row = driver->row_of_slot[call->slot];
@@ -338,6 +342,20 @@ static bool call_failed(struct loop *loop, struct driver_client *client, struct 
     return send_call(loop, client, err);
 }
 
+/* A call that was just sent has hardly been answered: looking at once would cost a call to the
+ * system that mostly finds nothing. */
+static enum session_state look(const struct session_driver *sessions, struct driver_client *client,
+                               struct err *err)
+{
+    bool is_fresh = client->is_fresh;
+    client->is_fresh = false;
+    if (is_fresh && sessions->sent != NULL &&
+        sessions->sent(client->client.session) == SESSION_WANT_READ) {
+        return SESSION_WANT_READ;
+    }
+    return sessions->pump(client->client.session, err);
+}
+
 /* Goes on with a client until it must wait or is idle. */
 static void advance(struct loop *loop, struct driver_client *client)
 {
@@ -346,7 +364,7 @@ static void advance(struct loop *loop, struct driver_client *client)
     bool ok = true;
     err_clear(&err);
     while (ok && (client->stage == CLIENT_WAITING || client->stage == CLIENT_ROLLING_BACK)) {
-        enum session_state state = sessions->pump(client->client.session, &err);
+        enum session_state state = look(sessions, client, &err);
         ok = watch_write(loop, client, state == SESSION_WANT_WRITE, &err);
         if (ok && (state == SESSION_WANT_READ || state == SESSION_WANT_WRITE)) {
             return;
@@ -364,7 +382,8 @@ static void start(struct loop *loop, struct driver_client *client, int64_t now)
     struct err err;
     err_clear(&err);
     loop->idle_count--;
-    client->start_ns = take_start(loop->driver, client, now);
+    client->start_ns = take_start(loop, client, now);
+    client->begun_ns = now;
     client->tries = 0;
     client->client.transaction = loop->driver->workload->choose(&client->client);
     if (!begin_try(loop, client, now, &err)) {
@@ -383,55 +402,104 @@ static void start_idle(struct loop *loop)
     size_t turns = loop->heap_count;
     while (turns-- > 0 && loop->heap_count > 0 && !atomic_load(&loop->driver->is_aborted)) {
         int64_t now = clock_now_ns();
-        if (now >= loop->driver->end_ns || due_ns(loop, loop->heap[0]) > now) {
+        if (now >= loop->driver->window.end_ns || next_due_ns(loop, now) > now) {
             return;
         }
         start(loop, &loop->clients[heap_pop(loop)], now);
     }
 }
 
-/* Until the next transaction is due, the window ends, or a tick is over. */
-static int wait_ms(const struct loop *loop, int64_t now)
+/* When this loop must wake though no answer came: the next transaction is due, the window ends, or
+ * a tick is over. */
+static int64_t wake_ns(struct loop *loop, int64_t now)
 {
-    if (now >= loop->driver->end_ns) {
-        return TICK_MS;
+    int64_t wake = now + TICK_MS * NS_PER_MS;
+    if (now >= loop->driver->window.end_ns) {
+        return wake;
     }
-    int64_t left = loop->driver->end_ns - now;
-    if (loop->heap_count > 0 && due_ns(loop, loop->heap[0]) - now < left) {
-        left = due_ns(loop, loop->heap[0]) - now;
+    wake = loop->driver->window.end_ns < wake ? loop->driver->window.end_ns : wake;
+    if (loop->heap_count > 0 && next_due_ns(loop, now) < wake) {
+        wake = next_due_ns(loop, now);
     }
-    if (left <= 0) {
-        return 0;
+    return wake;
+}
+
+/* epoll counts in milliseconds, which would be late for most of what is due: a timer is exact. */
+static int set_alarm(struct loop *loop, int64_t wake, int64_t now)
+{
+    int left_ms = (int)((wake - now + NS_PER_MS - 1) / NS_PER_MS);
+    if (!is_timed(loop->driver) || left_ms >= TICK_MS || loop->alarm_ns == wake) {
+        return left_ms;
     }
-    int64_t left_ms = (left + NS_PER_MS - 1) / NS_PER_MS;
-    return left_ms < TICK_MS ? (int)left_ms : TICK_MS;
+    struct itimerspec at = {
+        .it_value = {.tv_sec = wake / NS_PER_S, .tv_nsec = (long)(wake % NS_PER_S)}};
+    if (timerfd_settime(loop->timer, TFD_TIMER_ABSTIME, &at, NULL) == 0) {
+        loop->alarm_ns = wake;
+    }
+    return left_ms;
+}
+
+static void hear_alarm(struct loop *loop)
+{
+    uint64_t times = 0;
+    loop->alarm_ns = 0;
+    while (read(loop->timer, &times, sizeof times) < 0 && errno == EINTR) {
+    }
 }
 
 static void answer(struct loop *loop, int64_t now)
 {
     struct epoll_event events[EVENTS];
-    int wait = wait_ms(loop, now);
-    if (wait == 0 && !loop->driver->has_sockets) {
+    int64_t wake = wake_ns(loop, now);
+    if (wake <= now && !loop->driver->has_sockets) {
         return; /* nothing can be there, and asking would cost as much as a short statement */
     }
-    int count = epoll_wait(loop->epoll, events, EVENTS, wait);
+    int count =
+        epoll_wait(loop->epoll, events, EVENTS, wake <= now ? 0 : set_alarm(loop, wake, now));
     for (int i = 0; i < count; i++) {
-        advance(loop, events[i].data.ptr);
+        if (events[i].data.ptr == NULL) {
+            hear_alarm(loop);
+        } else {
+            advance(loop, events[i].data.ptr);
+        }
     }
+}
+
+struct loop_time loop_time_of(const struct loop *loop)
+{
+    struct loop_time time = {0};
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/schedstat", atomic_load(&loop->thread_id));
+    FILE *file = fopen(path, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%lld %lld", &time.cpu_ns, &time.wait_ns) != 2) {
+            time = (struct loop_time){0};
+        }
+        fclose(file);
+    }
+    return time;
 }
 
 static void drive(struct loop *loop)
 {
     struct driver *driver = loop->driver;
     int64_t now = clock_now_ns();
+    bool is_over = false;
     while (!atomic_load(&driver->is_aborted) && now < driver->drain_ns &&
-           (now < driver->end_ns || loop->idle_count < loop->client_count)) {
+           (now < driver->window.end_ns || loop->idle_count < loop->client_count)) {
         start_idle(loop);
         answer(loop, clock_now_ns());
         now = clock_now_ns();
         meter_publish(&loop->meter, &driver->seconds, second_of(driver, now));
+        if (!is_over && now >= driver->window.end_ns) {
+            is_over = true;
+            loop->end_time = loop_time_of(loop);
+        }
     }
     meter_publish(&loop->meter, &driver->seconds, second_of(driver, now) + 1);
+    if (is_open_loop(driver)) {
+        schedule_end(&loop->schedule, &driver->window);
+    }
     loop->unfinished = loop->client_count - loop->idle_count;
 }
 
@@ -451,14 +519,17 @@ void *loop_main(void *data)
 {
     struct loop *loop = data;
     struct driver *driver = loop->driver;
+    atomic_store(&loop->thread_id, gettid());
     bool is_connected = connect_all(loop);
     if (!is_connected) {
         atomic_store(&driver->is_aborted, true);
     } else if (wait_for_go(loop)) {
+        if (is_open_loop(driver)) {
+            schedule_open(&loop->schedule, &driver->job->workload, loop->clients[0].client.number,
+                          loop->client_count, driver->client_count, driver->window.go_ns);
+        }
         for (size_t i = 0; i < loop->client_count; i++) {
-            struct driver_client *client = &loop->clients[i];
-            client->next_ns = driver->go_ns + (is_open_loop(driver) ? place_ns(driver, client) : 0);
-            rest(loop, client, driver->go_ns);
+            rest(loop, &loop->clients[i], driver->window.go_ns);
         }
         drive(loop);
     }

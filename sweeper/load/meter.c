@@ -6,23 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 
-bool meter_open(struct meter *meter, size_t transaction_count, size_t row_count,
+bool meter_open(struct meter *meter, size_t transaction_count, size_t row_count, bool has_services,
                 struct arena *arena, struct err *err)
 {
-    *meter = (struct meter){.transaction_count = transaction_count,
-                            .row_count = row_count,
-                            .transactions = ARENA_ARRAY(arena, struct histogram, transaction_count),
-                            .transaction_errors = ARENA_ARRAY(arena, uint64_t, transaction_count),
-                            .retries = ARENA_ARRAY(arena, uint64_t, transaction_count),
-                            .statements = ARENA_ARRAY(arena, struct histogram, row_count),
-                            .statement_errors = ARENA_ARRAY(arena, uint64_t, row_count),
-                            .second_index = -1};
-    if (meter->transactions == NULL || meter->transaction_errors == NULL ||
-        meter->retries == NULL || meter->statements == NULL || meter->statement_errors == NULL) {
+    *meter = (struct meter){
+        .transaction_count = transaction_count,
+        .row_count = row_count,
+        .transactions = ARENA_ARRAY(arena, struct histogram, transaction_count),
+        .services = has_services ? ARENA_ARRAY(arena, struct histogram, transaction_count) : NULL,
+        .transaction_errors = ARENA_ARRAY(arena, uint64_t, transaction_count),
+        .retries = ARENA_ARRAY(arena, uint64_t, transaction_count),
+        .statements = ARENA_ARRAY(arena, struct histogram, row_count),
+        .statement_errors = ARENA_ARRAY(arena, uint64_t, row_count),
+        .second_index = -1};
+    if (meter->transactions == NULL || (has_services && meter->services == NULL) ||
+        meter->transaction_errors == NULL || meter->retries == NULL || meter->statements == NULL ||
+        meter->statement_errors == NULL) {
         return err_memory(err);
     }
     for (size_t i = 0; i < transaction_count; i++) {
         histogram_clear(&meter->transactions[i]);
+        if (has_services) {
+            histogram_clear(&meter->services[i]);
+        }
     }
     for (size_t i = 0; i < row_count; i++) {
         histogram_clear(&meter->statements[i]);
@@ -35,6 +41,9 @@ void meter_merge(struct meter *into, const struct meter *from)
 {
     for (size_t i = 0; i < into->transaction_count; i++) {
         histogram_merge(&into->transactions[i], &from->transactions[i]);
+        if (into->services != NULL) {
+            histogram_merge(&into->services[i], &from->services[i]);
+        }
         into->transaction_errors[i] += from->transaction_errors[i];
         into->retries[i] += from->retries[i];
     }

@@ -16,6 +16,7 @@ struct meter {
     size_t transaction_count;
     size_t row_count;
     struct histogram *transactions; /* [transaction_count] */
+    struct histogram *services;     /* likewise, from the start as it was; NULL: the same */
     uint64_t *transaction_errors;
     uint64_t *retries;
     struct histogram *statements; /* [row_count] */
@@ -25,7 +26,7 @@ struct meter {
     int64_t second_index; /* since the drive's origin; -1 before the first */
 };
 
-bool meter_open(struct meter *meter, size_t transaction_count, size_t row_count,
+bool meter_open(struct meter *meter, size_t transaction_count, size_t row_count, bool has_services,
                 struct arena *arena, struct err *err) MUST_USE;
 void meter_merge(struct meter *into, const struct meter *from);
 

@@ -10,8 +10,10 @@
 enum {
     CONNECT_MS = 60000,
     MARGIN_MS = 30000,
-    METRIC_LIMIT = 16,
+    METRIC_LIMIT = 32,
     SLOT_LIMIT = 256,
+    BACKLOG_MS = 100,
+    CLIENT_BOUND_PCT = 80,
     FILL_BYTES = 16 << 20, /* of a command with its words filled in */
     PLAN_BYTES = 1 << 30   /* a bound, not a use */
 };
@@ -66,17 +68,66 @@ static void add_metric(struct metric_list *list, const char *name, double value,
     }
 }
 
-static void add_latencies(struct metric_list *list, const struct histogram *all)
+enum { RESPONSE, SERVICE };
+
+static void add_latencies(struct metric_list *list, const struct histogram *all, int which)
 {
     static const struct {
-        const char *name;
+        const char *names[2];
         double pct;
-    } rows[] = {{"p50_ms", 50}, {"p95_ms", 95}, {"p99_ms", 99}, {"p999_ms", 99.9}};
+    } rows[] = {{{"p50_ms", "service_p50_ms"}, 50},
+                {{"p95_ms", "service_p95_ms"}, 95},
+                {{"p99_ms", "service_p99_ms"}, 99},
+                {{"p999_ms", "service_p999_ms"}, 99.9}};
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        add_metric(list, rows[i].name, histogram_percentile_ns(all, rows[i].pct) / 1e6, "lower");
+        add_metric(list, rows[i].names[which], histogram_percentile_ns(all, rows[i].pct) / 1e6,
+                   "lower");
     }
-    add_metric(list, "max_ms", (double)all->max_ns / 1e6, "lower");
-    add_metric(list, "mean_ms", histogram_mean_ns(all) / 1e6, "lower");
+    add_metric(list, which == SERVICE ? "service_max_ms" : "max_ms", (double)all->max_ns / 1e6,
+               "lower");
+    add_metric(list, which == SERVICE ? "service_mean_ms" : "mean_ms", histogram_mean_ns(all) / 1e6,
+               "lower");
+}
+
+/* Where a schedule says when transactions start, their service times too. */
+static bool add_services(const struct load_result *result, struct arena *arena,
+                         struct metric_list *list)
+{
+    struct histogram *all = ARENA_NEW(arena, struct histogram);
+    if (all == NULL) {
+        return false;
+    }
+    histogram_clear(all);
+    for (size_t i = 0; i < result->transaction_count; i++) {
+        if (result->transactions[i].service == NULL) {
+            return true;
+        }
+        histogram_merge(all, result->transactions[i].service);
+    }
+    add_latencies(list, all, SERVICE);
+    return true;
+}
+
+static void add_schedule(const struct load_result *result, double seconds, struct metric_list *list)
+{
+    if (result->due_count > 0) {
+        add_metric(list, "offered_per_s", (double)result->due_count / seconds, "higher");
+        add_metric(list, "backlog", (double)result->backlog_count, "lower");
+    }
+}
+
+/* What the driver says of itself. */
+static void add_driver(const struct load_result *result, uint64_t done, struct metric_list *list)
+{
+    add_metric(list, "driver_us", result->driver_cpu_s * 1e6 / (double)done, "lower");
+    add_metric(list, "lag_p99_ms", result->p99_lag_ms, "lower");
+    if (result->ceiling_per_s > 0) {
+        add_metric(list, "ceiling_per_s", result->ceiling_per_s, "higher");
+    }
+    if (result->busy_pct > 0) {
+        add_metric(list, "driver_busy_pct", result->busy_pct, "lower");
+        add_metric(list, "driver_wait_pct", result->wait_pct, "lower");
+    }
 }
 
 /* Percentiles come from the merged histogram of all transactions; they are never averaged. */
@@ -110,13 +161,46 @@ static bool add_driven(const struct load_result *result, struct arena *arena,
         return true;
     }
     add_metric(list, "throughput_per_s", (double)all->count / seconds, "higher");
-    add_latencies(list, all);
+    add_latencies(list, all, RESPONSE);
     add_metric(list, "tpm", 60 * (double)all->count / seconds, "higher");
     add_metric(list, "spm", 60 * (double)statements / seconds, "higher");
+    add_schedule(result, seconds, list);
+    add_driver(result, all->count, list);
     if (new_order != NULL) {
         add_metric(list, "notpm", 60 * (double)new_order->latency->count / seconds, "higher");
     }
-    return true;
+    return add_services(result, arena, list);
+}
+
+/* A schedule is kept where its queue is short: the oldest start that waits for a client is no more
+ * than a hundredth of the window old. */
+static bool is_saturated(const struct load_result *result)
+{
+    int64_t tolerated_ns = result->measured_ns / 100;
+    tolerated_ns = tolerated_ns < BACKLOG_MS * NS_PER_MS ? BACKLOG_MS * NS_PER_MS : tolerated_ns;
+    return result->backlog_count > 0 && result->backlog_ns > tolerated_ns;
+}
+
+static bool is_client_bound(const struct load_result *result)
+{
+    uint64_t done = 0;
+    for (size_t i = 0; i < result->transaction_count; i++) {
+        done += result->transactions[i].latency->count;
+    }
+    double ceiling =
+        result->ceiling_per_s * (double)result->measured_ns / 1e9 * CLIENT_BOUND_PCT / 100;
+    return result->busy_pct > CLIENT_BOUND_PCT || (ceiling > 0 && (double)done > ceiling);
+}
+
+const char *load_result_flags(const struct load_result *result, struct arena *arena)
+{
+    struct text text;
+    text_open(&text, arena);
+    text_add(&text, is_saturated(result) ? "saturated" : "");
+    if (is_client_bound(result)) {
+        text_addf(&text, "%sclient-bound", text.size > 0 ? " " : "");
+    }
+    return text_done(&text);
 }
 
 bool load_result_metrics(const struct load_result *result, struct arena *arena,

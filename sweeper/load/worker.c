@@ -231,8 +231,11 @@ static bool drive_clients(struct worker *worker, const struct workload *workload
         return err_memory(&worker->err);
     }
     bool ok = driver_open(driver, &worker->job, workload, plan, sessions,
-                          clock_deadline_ms(CONNECT_TIMEOUT_MS), &worker->arena, &worker->err) &&
-              send_ready(worker, (uint32_t)worker->job.workload.clients);
+                          clock_deadline_ms(CONNECT_TIMEOUT_MS), &worker->arena, &worker->err);
+    if (ok && worker->job.ceiling_per_s <= 0) {
+        worker->job.ceiling_per_s = driver_calibrate(driver);
+    }
+    ok = ok && send_ready(worker, (uint32_t)worker->job.workload.clients);
     if (ok) {
         wait_for_go(worker);
         ok = driver_run(driver, &watch, &result, &worker->err) &&

@@ -217,7 +217,7 @@ static void drives_every_mix(struct subject *subject)
     static const char *const mixes[] = {"read_only",    "read_write",   "write_only",
                                         "point_select", "update_index", "update_non_index",
                                         "insert",       "delete"};
-    subject->job.workload.measure_ms = 300;
+    subject->job.workload.measure_ms = 600;
     for (size_t i = 0; i < COUNT_OF(mixes); i++) {
         subject->job.workload.mix = mixes[i];
         for (int prepared = 0; prepared < 2; prepared++) {
@@ -290,31 +290,6 @@ static void counts_what_the_server_counts(struct subject *subject)
     assert_in_range((LargestIntegralType)rows, (LargestIntegralType)done,
                     (LargestIntegralType)(done + 8));
     MUST(subject_run(subject, LOAD_CHECK));
-}
-
-static void keeps_an_open_loops_rate(struct subject *subject)
-{
-    subject->job.workload.mix = "point_select";
-    subject->job.workload.rate_per_s = 100;
-    subject->job.workload.warm_up_ms = 500;
-    subject->job.workload.measure_ms = 2000;
-    MUST(subject_run(subject, LOAD_PREPARE));
-    MUST(subject_run(subject, LOAD_DRIVE));
-    assert_in_range(subject_done(subject), 1, 200 + 4);
-}
-
-/* Half a second of warm-up, and three tenths at the end of the window. */
-static void shows_the_rate_of_part_of_a_second(struct subject *subject)
-{
-    subject->job.workload.mix = "point_select";
-    subject->job.workload.rate_per_s = 400;
-    subject->job.workload.warm_up_ms = 500;
-    subject->job.workload.measure_ms = 1300;
-    MUST(subject_run(subject, LOAD_PREPARE));
-    MUST(subject_run(subject, LOAD_DRIVE));
-    for (int phase = LOAD_PHASE_WARM_UP; phase <= LOAD_PHASE_MEASURE; phase++) {
-        assert_true(subject->rates_per_s[phase] > 280 && subject->rates_per_s[phase] < 520);
-    }
 }
 
 /* ---- what goes wrong ---- */
@@ -477,8 +452,6 @@ static const struct load_test tests[] = {
     LOAD_TEST(counts_statements),
     LOAD_TEST(reports_every_second),
     LOAD_TEST(counts_what_the_server_counts),
-    LOAD_TEST(keeps_an_open_loops_rate),
-    LOAD_TEST(shows_the_rate_of_part_of_a_second),
     LOAD_TEST(fails_over_its_error_budget),
     LOAD_TEST(fails_where_nothing_completes),
     LOAD_TEST(a_worker_that_does_not_run_is_no_points_fault),

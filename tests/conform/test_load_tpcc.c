@@ -321,6 +321,7 @@ static void drives_the_mix(struct subject *subject)
     assert_int_equal(count_statements(subject), 33);
     assert_int_equal(subject->result.error_row_count, 0);
     assert_string_equal(subject->result.distribution, "nurand");
+    assert_true(subject->result.ceiling_per_s > 100);
     double orders = (double)transaction_of(subject, "new_order")->latency->count;
     double lines = (double)count_of(subject, "new_order", "insert_order_line");
     assert_true(lines > 8 * orders && lines < 12 * orders + 100);

@@ -34,6 +34,7 @@ struct subject {
     struct session *session; /* to look with */
     size_t note_count;
     size_t second_count;
+    void (*on_second)(struct subject *subject, const struct load_second *second); /* or NULL */
     double rates_per_s[LOAD_PHASE_DRAIN + 1]; /* of the last second of each phase */
 };
 
@@ -123,6 +124,9 @@ static inline void subject_second(void *context, const struct load_second *secon
 {
     struct subject *subject = context;
     subject->rates_per_s[second->phase] = second->throughput_per_s;
+    if (subject->on_second != NULL) {
+        subject->on_second(subject, second);
+    }
     subject->second_count++;
 }
 
@@ -173,6 +177,7 @@ static inline void subject_begin(struct subject *subject)
         .backend = subject->backend,
         .session = {.connect = subject->connect, .application = "dbsweep-test-load"}};
     subject->result = (struct load_result){0};
+    subject->on_second = NULL;
     subject_open_session(subject);
 }
 

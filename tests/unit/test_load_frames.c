@@ -103,6 +103,7 @@ static void every_member_of_a_workload_comes_back(void **state)
     assert_string_equal(back.workload.reset, wanted->reset);
     assert_string_equal(back.workload.mix, wanted->mix);
     assert_string_equal(back.workload.distribution, wanted->distribution);
+    assert_string_equal(back.workload.arrivals, wanted->arrivals);
     assert_string_equal(back.workload.preset, wanted->preset);
     assert_list(back.workload.reset_command, reset_command);
     assert_list(back.workload.command, command);
@@ -136,6 +137,7 @@ static void the_session_comes_back(void **state)
     (void)state;
     struct load_job back = job_again(&full_job);
     assert_string_equal(back.backend, "postgresql");
+    assert_true(back.ceiling_per_s == 1.75e6);
     assert_string_equal(back.session.connect, full_job.session.connect);
     assert_string_equal(back.session.password, "p'w");
     assert_string_equal(back.session.application, "dbsweep");
@@ -205,6 +207,9 @@ static void every_figure_of_a_result_comes_back(void **state)
     assert_int_equal(back.client_count, 64);
     assert_int_equal(back.unfinished_count, 5);
     assert_true(back.driver_cpu_s == 12.25 && back.p99_lag_ms == 0.125);
+    assert_true(back.busy_pct == 61.5 && back.wait_pct == 3.25 && back.ceiling_per_s == 4.5e6);
+    assert_true(back.due_count == UINT64_MAX - 1 && back.backlog_count == 8);
+    assert_true(back.backlog_ns == INT64_MAX - 9);
     assert_string_equal(back.output, "two\nlines");
     assert_string_equal(back.distribution, "uniform");
     assert_int_equal(back.metric_count, COUNT_OF(metrics));
@@ -243,6 +248,11 @@ static void every_row_of_a_result_comes_back(void **state)
         assert_int_equal(back.transactions[i].retry_count, transactions[i].retry_count);
         assert_memory_equal(back.transactions[i].latency, transactions[i].latency,
                             sizeof(struct histogram));
+        assert_int_equal(back.transactions[i].service == NULL, transactions[i].service == NULL);
+        if (transactions[i].service != NULL) {
+            assert_memory_equal(back.transactions[i].service, transactions[i].service,
+                                sizeof(struct histogram));
+        }
     }
     assert_int_equal(back.statement_count, COUNT_OF(statements));
     for (size_t i = 0; i < COUNT_OF(statements); i++) {

@@ -171,6 +171,88 @@ static void no_time_gives_no_rate(void **state)
     assert_null(metric("throughput_per_s"));
 }
 
+/* Responses wait for a client, services do not. */
+static void a_schedule_tells_service_from_response(void **state)
+{
+    (void)state;
+    struct load_result result = driven();
+    measure(&result);
+    assert_null(metric("service_p50_ms"));
+    assert_null(metric("backlog"));
+    assert_null(metric("offered_per_s"));
+    for (size_t i = 0; i < result.transaction_count; i++) {
+        result.transactions[i].service = make_histogram(10000, 1, i < 2 ? 500 : 0);
+    }
+    result.due_count = 1200;
+    result.backlog_count = 190;
+    measure(&result);
+    assert_metric("p50_ms", 500, 0.01, "lower");
+    assert_metric("service_p50_ms", 2.5, 0.01, "lower");
+    assert_metric("service_p99_ms", 4.95, 0.01, "lower");
+    assert_metric("service_max_ms", 5, 1e-12, "lower");
+    assert_metric("offered_per_s", 60, 1e-12, "higher");
+    assert_metric("backlog", 190, 1e-12, "lower");
+}
+
+static void the_driver_speaks_of_itself(void **state)
+{
+    (void)state;
+    struct load_result result = driven();
+    result.driver_cpu_s = 0.02;
+    result.p99_lag_ms = 1.5;
+    measure(&result);
+    assert_metric("driver_us", 20, 1e-12, "lower");
+    assert_metric("lag_p99_ms", 1.5, 1e-12, "lower");
+    assert_null(metric("ceiling_per_s"));
+    assert_null(metric("driver_busy_pct"));
+    result.ceiling_per_s = 1e6;
+    result.busy_pct = 12;
+    result.wait_pct = 34;
+    measure(&result);
+    assert_metric("ceiling_per_s", 1e6, 1e-12, "higher");
+    assert_metric("driver_busy_pct", 12, 1e-12, "lower");
+    assert_metric("driver_wait_pct", 34, 1e-12, "lower");
+}
+
+static void assert_flags(const struct load_result *result, const char *wanted)
+{
+    const char *flags = load_result_flags(result, &arena);
+    assert_non_null(flags);
+    assert_string_equal(flags, wanted);
+}
+
+/* 20 s measured: a backlog may be 200 ms old. */
+static void doubts_are_flagged(void **state)
+{
+    (void)state;
+    struct load_result result = driven();
+    assert_flags(&result, "");
+    result.backlog_count = 10;
+    result.backlog_ns = 200000000;
+    assert_flags(&result, "");
+    result.backlog_ns++;
+    assert_flags(&result, "saturated");
+    result.busy_pct = 80;
+    assert_flags(&result, "saturated");
+    result.busy_pct = 80.5;
+    assert_flags(&result, "saturated client-bound");
+    result.backlog_count = 0;
+    assert_flags(&result, "client-bound");
+    result.busy_pct = 0;
+    result.ceiling_per_s = 63; /* 1000 in 20 s */
+    assert_flags(&result, "");
+    result.ceiling_per_s = 62;
+    assert_flags(&result, "client-bound");
+    /* a short window: a tenth of a second is always tolerated */
+    result = driven();
+    result.measured_ns = NS_PER_S;
+    result.backlog_count = 1;
+    result.backlog_ns = 100 * NS_PER_MS;
+    assert_flags(&result, "");
+    result.backlog_ns++;
+    assert_flags(&result, "saturated");
+}
+
 static void a_command_brings_its_own(void **state)
 {
     (void)state;
@@ -465,6 +547,9 @@ int main(void)
         TEST(percentiles_are_of_all_transactions),
         TEST(nothing_completed_is_no_throughput),
         TEST(no_time_gives_no_rate),
+        TEST(a_schedule_tells_service_from_response),
+        TEST(the_driver_speaks_of_itself),
+        TEST(doubts_are_flagged),
         TEST(a_command_brings_its_own),
         TEST(a_command_may_say_how_long_it_took),
         TEST(memory_that_ends_is_an_error),

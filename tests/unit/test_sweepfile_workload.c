@@ -173,7 +173,8 @@ static void a_workload_is_written_as_json(void **state)
     assert_true(workload_json(&sweep.workload, &text));
     assert_string_equal(
         text_done(&text),
-        "{\"kind\":\"command\",\"clients\":1,\"threads\":0,\"rate\":0,\"warm_up_ms\":60000,"
+        "{\"kind\":\"command\",\"clients\":1,\"threads\":0,\"rate\":0,\"arrivals\":\"constant\","
+        "\"warm_up_ms\":60000,"
         "\"measure_ms\":300000,\"drain_ms\":10000,\"prepare_timeout_ms\":14400000,\"seed\":1,"
         "\"error_budget_pct\":0.1,\"reset\":\"default\",\"reset_command\":[],\"mix\":\"read_"
         "write\","
