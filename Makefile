@@ -161,8 +161,11 @@ lint:
 	BUILD=$(BUILD) DBSWEEP_CFLAGS='$(subst ','\'',$(ALL_CFLAGS))' \
 		tests/run.sh tests/lint tests/lint/deep
 
-.PHONY: bench
-bench: all $(BENCHES)
+.PHONY: bench bench-built
+bench-built: all $(BENCHES)
+bench:
+	tests/support/install-deps.sh build test
+	+@$(SUBMAKE) bench-built
 	@set -e; for bench in $(BENCHES); do echo "== $${bench##*/}"; $$bench; done
 	@set -e; for bench in $(sort $(wildcard tests/bench/*.sh)); do \
 		echo "== $${bench##*/}"; DBSWEEP_BENCH=$(abspath $(PROGRAM)) bash $$bench; done

@@ -1,5 +1,5 @@
 /*
- * Opening the load host. Versions are compared here, before anything is touched; the worker's own
+ * Opening the load hosts. Versions are compared here, before anything is touched; the worker's own
  * first frame compares them again each time.
  */
 #include "sweeper/load_host.h"
@@ -37,19 +37,43 @@ static bool check_version(struct host *host, const char *program, struct arena *
                          "program = \"/opt/dbsweep/bin/dbsweep\"; } );");
 }
 
-bool load_host_open(const struct sweep *sweep, struct arena *arena, struct host **out,
-                    struct err *err)
+static bool open_place(const struct load_host_spec *spec, struct arena *arena,
+                       struct load_place *out, struct err *err)
 {
-    struct host *host = NULL;
-    if (!host_open(sweep->has_load_host ? &sweep->load_host : NULL, clock_deadline_ms(OPEN_MS),
-                   &host, err)) {
+    out->program = spec != NULL ? spec->program : NULL;
+    if (!host_open(spec != NULL ? &spec->host : NULL, clock_deadline_ms(OPEN_MS), &out->host,
+                   err)) {
         return err_while(err, "opening the load host");
     }
-    const char *program = sweep->load_program != NULL ? sweep->load_program : "dbsweep";
-    if (!host->is_local && !check_version(host, program, arena, err)) {
-        host_close(host);
-        return false;
+    const char *program = out->program != NULL ? out->program : "dbsweep";
+    return out->host->is_local || check_version(out->host, program, arena, err);
+}
+
+bool load_hosts_open(const struct sweep *sweep, struct arena *arena, struct load_hosts *out,
+                     struct err *err)
+{
+    size_t count = sweep->load_host_count > 0 ? sweep->load_host_count : 1;
+    out->count = 0;
+    out->places = ARENA_ARRAY(arena, struct load_place, count);
+    if (out->places == NULL) {
+        return err_memory(err);
     }
-    *out = host;
+    out->count = count;
+    for (size_t i = 0; i < count; i++) {
+        const struct load_host_spec *spec =
+            sweep->load_host_count > 0 ? &sweep->load_hosts[i] : NULL;
+        if (!open_place(spec, arena, &out->places[i], err)) {
+            load_hosts_close(out);
+            return false;
+        }
+    }
     return true;
+}
+
+void load_hosts_close(struct load_hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++) {
+        host_close(hosts->places[i].host);
+    }
+    hosts->count = 0;
 }

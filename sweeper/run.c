@@ -14,7 +14,6 @@
 #include "sweeper/base/log.h"
 #include "sweeper/base/stop.h"
 #include "sweeper/load/workload.h"
-#include "sweeper/load_host.h"
 #include "sweeper/notify.h"
 #include "sweeper/run_history.h"
 #include "sweeper/trial.h"
@@ -296,7 +295,8 @@ static bool prepare_data(struct run *run, struct err *err)
                                        .application = "dbsweep"}};
     struct load_progress progress = {.context = run, .note = note_progress};
     console_stage(&run->console, "prepare", "loads the workload's data", 0);
-    if (!load_run(run->setup.load_host, run->setup.load_program, &job,
+    const struct load_place *first = &run->setup.load_hosts.places[0];
+    if (!load_run(first->host, first->program, &job,
                   clock_deadline_ms(job.workload.prepare_timeout_ms), &progress, &run->arena, NULL,
                   err)) {
         return err_while(err, "preparing the workload's data");
@@ -304,15 +304,14 @@ static bool prepare_data(struct run *run, struct err *err)
     return true;
 }
 
-static bool open_load_host(struct run *run, struct err *err)
+static bool open_load_hosts(struct run *run, struct err *err)
 {
-    run->setup.load_program = run->plan.sweep.load_program;
     run->setup.ceilings_per_s =
         ARENA_ARRAY(&run->plan.arena, double, run->plan.grid.condition_count + 1);
     if (run->setup.ceilings_per_s == NULL) {
         return err_memory(err);
     }
-    return load_host_open(&run->plan.sweep, &run->arena, &run->setup.load_host, err);
+    return load_hosts_open(&run->plan.sweep, &run->plan.arena, &run->setup.load_hosts, err);
 }
 
 static bool begin_run(struct run *run, struct err *err)
@@ -320,7 +319,7 @@ static bool begin_run(struct run *run, struct err *err)
     struct plan *plan = &run->plan;
     return read_limits(run, err) && plan_read(plan, run->options->sweep_file, err) &&
            resolve_reset(run, err) && plan_recover(plan, err) && plan_probe(plan, false, err) &&
-           plan_compare(plan, run->options->fresh, err) && open_load_host(run, err) &&
+           plan_compare(plan, run->options->fresh, err) && open_load_hosts(run, err) &&
            plan_open_store(plan, err) && target_lock(&plan->target, plan->sweep.store_path, err) &&
            prepare_data(run, err) && plan_begin(plan, run->options->fresh, err);
 }
@@ -368,7 +367,7 @@ bool sweep_run(const struct run_options *options, int64_t *out_failed, struct er
     ok = end_run(&run, ok, err);
     *out_failed = run.failed_count;
     console_close(&run.console);
-    host_close(run.setup.load_host);
+    load_hosts_close(&run.setup.load_hosts);
     plan_drop_store(&run.plan);
     plan_close(&run.plan);
     arena_close(&run.arena);

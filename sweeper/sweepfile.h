@@ -37,6 +37,11 @@ struct label {
     const char *value;
 };
 
+struct load_host_spec {
+    struct host_spec host;
+    const char *program; /* dbsweep there; NULL: in its PATH */
+};
+
 struct sweep {
     const char *path;      /* of the sweep file */
     const char *file_text; /* as read */
@@ -44,9 +49,11 @@ struct sweep {
     const char *store_path;
     struct host_spec host;
     bool has_host;
-    struct host_spec load_host; /* where the workload is driven from */
-    bool has_load_host;
-    const char *load_program; /* dbsweep there; NULL: in its PATH */
+    struct load_host_spec *load_hosts; /* where the workload is driven from */
+    size_t load_host_count;            /* 0: this machine */
+    struct host_spec
+        load_host; /* the one being read; in the end the addresses of all, for the plan */
+    const char *load_program;
     struct target_spec target;
     const struct backend *backend;
     struct workload_spec workload;

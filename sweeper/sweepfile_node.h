@@ -116,6 +116,13 @@ bool check_keys(const struct reader *reader, const char *section,
  * rank, guard. */
 bool read_parts(const struct reader *reader, const struct node *root) MUST_USE;
 
+/* ---- sweepfile_hosts.c ---- */
+
+/* workload.load_hosts; NULL: none. */
+bool read_load_hosts(const struct reader *reader, const struct node *list) MUST_USE;
+/* Whether the workload, read by now, can be driven by so many. */
+bool check_load_hosts(const struct reader *reader, const struct node *list) MUST_USE;
+
 /* ---- sweepfile_script.c ---- */
 
 /* The files of a script workload, and what is wrong in them and with their settings. A text that is

@@ -345,34 +345,6 @@ static bool read_metrics(const struct reader *reader, const struct node *list)
     return true;
 }
 
-static bool read_load_host(const struct reader *reader, const struct node *list)
-{
-    struct sweep *sweep = reader->sweep;
-    if (list == NULL) {
-        return true;
-    }
-    if (!node_is_list(reader, list)) {
-        return false;
-    }
-    if (list->child_count > 1) {
-        reader_fail(reader, list->children[1].line,
-                    "more than one load host is not available in this version");
-        return err_hint(reader->err, "README.md lists what is not done yet");
-    }
-    sweep->has_load_host = list->child_count == 1;
-    if (!sweep->has_load_host) {
-        return true;
-    }
-    if (!read_section(reader, "workload.load_hosts", &list->children[0])) {
-        return false;
-    }
-    if (sweep->load_host.ssh == NULL) {
-        reader_fail(reader, list->children[0].line, "a load host has an address");
-        return err_hint(reader->err, "load_hosts = ( { ssh = \"user@name\"; } );");
-    }
-    return true;
-}
-
 static bool check_expect(const struct reader *reader, const struct node *list)
 {
     for (size_t i = 0; list != NULL && i < list->child_count; i++) {
@@ -393,7 +365,7 @@ static bool read_workload(const struct reader *reader, const struct node *root)
         return err_hint(reader->err, "workload = { kind = \"oltp\"; };");
     }
     if (!read_section(reader, "workload", group) ||
-        !read_load_host(reader, node_find(group, "load_hosts")) ||
+        !read_load_hosts(reader, node_find(group, "load_hosts")) ||
         !read_metrics(reader, node_find(group, "metrics")) ||
         !check_expect(reader, node_find(group, "expect"))) {
         return false;
@@ -412,10 +384,11 @@ static bool read_workload(const struct reader *reader, const struct node *root)
                     sweep->backend->title, kind);
         return err_hint(reader->err, "use kind = \"command\"");
     }
-    if (strcmp(kind, "script") == 0) {
-        return read_script_workload(reader, group);
-    }
-    return workload_check_spec(&sweep->workload, reader->err) || reader_at(reader, group->line);
+    bool is_right =
+        strcmp(kind, "script") == 0
+            ? read_script_workload(reader, group)
+            : workload_check_spec(&sweep->workload, reader->err) || reader_at(reader, group->line);
+    return is_right && check_load_hosts(reader, node_find(group, "load_hosts"));
 }
 
 /* ---- strategy ---- */

@@ -67,14 +67,15 @@ static bool check_server_programs(const struct target *target, struct err *err)
 static bool check_load_programs(const struct target *target, struct err *err)
 {
     const struct workload_spec *workload = &target->sweep->workload;
-    struct host *load_host = NULL;
-    if (!load_host_open(target->sweep, target->arena, &load_host, err)) {
+    struct load_hosts hosts = {0};
+    if (!load_hosts_open(target->sweep, target->arena, &hosts, err)) {
         return false;
     }
+    struct host *first = hosts.places[0].host;
     bool ok =
-        check_program(target, load_host, "workload", "command", workload->command, err) &&
-        check_program(target, load_host, "workload", "reset_command", workload->reset_command, err);
-    host_close(load_host);
+        check_program(target, first, "workload", "command", workload->command, err) &&
+        check_program(target, first, "workload", "reset_command", workload->reset_command, err);
+    load_hosts_close(&hosts);
     return ok;
 }
 

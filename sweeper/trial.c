@@ -153,7 +153,8 @@ static bool run_operation(struct trial *trial, enum load_operation operation)
     struct load_job job = trial->job;
     struct load_progress progress = {.context = trial, .note = show_note};
     job.operation = operation;
-    return load_run(trial->setup->load_host, trial->setup->load_program, &job,
+    const struct load_place *first = &trial->setup->load_hosts.places[0];
+    return load_run(first->host, first->program, &job,
                     clock_deadline_ms(job.workload.prepare_timeout_ms), &progress, trial->arena,
                     NULL, &trial->err);
 }
@@ -164,7 +165,8 @@ static bool run_reset_command(struct trial *trial)
                                    .until_stop = true,
                                    .deadline =
                                        clock_deadline_ms(trial->job.workload.prepare_timeout_ms)};
-    return host_run_ok(trial->setup->load_host, &command, trial->arena, NULL, &trial->err);
+    return host_run_ok(trial->setup->load_hosts.places[0].host, &command, trial->arena, NULL,
+                       &trial->err);
 }
 
 bool trial_reset_data(struct trial *trial)
@@ -258,16 +260,16 @@ bool trial_warm_up(struct trial *trial)
         return false;
     }
     int64_t limit_ms = load_drive_limit_ms(workload);
-    bool ok = load_worker_open(trial->setup->load_host, trial->setup->load_program, &trial->job,
-                               clock_deadline_ms(limit_ms), &trial->worker, &trial->err) &&
-              load_worker_ready(trial->worker, clock_deadline_ms(SERVER_TIMEOUT_MS), &progress,
-                                &trial->err);
+    const struct load_hosts *hosts = &trial->setup->load_hosts;
+    bool ok =
+        load_team_open(hosts->places, hosts->count, &trial->job, &trial->team, &trial->err) &&
+        load_team_ready(trial->team, clock_deadline_ms(SERVER_TIMEOUT_MS), &progress, &trial->err);
     if (ok) {
         take_size(trial, &trial->size_before_bytes);
         take_counters(trial, &trial->counters_start, &trial->counter_start_count);
     }
-    return end_stage(trial, ok && load_worker_go(trial->worker, clock_deadline_ms(limit_ms),
-                                                 &progress, &trial->err));
+    return end_stage(trial, ok && load_team_go(trial->team, clock_deadline_ms(limit_ms), &progress,
+                                               &trial->err));
 }
 
 bool trial_measure(struct trial *trial)
@@ -278,8 +280,8 @@ bool trial_measure(struct trial *trial)
         return false;
     }
     trial->has_result =
-        load_worker_finish(trial->worker, clock_deadline_ms(load_drive_limit_ms(workload)),
-                           &progress, trial->arena, &trial->result, &trial->err);
+        load_team_finish(trial->team, clock_deadline_ms(load_drive_limit_ms(workload)), &progress,
+                         trial->arena, &trial->result, &trial->err);
     if (trial->has_result) {
         trial->setup->ceilings_per_s[trial->condition] = trial->result.ceiling_per_s;
         take_counters(trial, &trial->counters_end, &trial->counter_end_count);
@@ -369,6 +371,6 @@ bool trial_check(struct trial *trial)
 
 void trial_close(struct trial *trial)
 {
-    load_worker_close(trial->worker);
-    trial->worker = NULL;
+    load_team_close(trial->team);
+    trial->team = NULL;
 }

@@ -6,6 +6,7 @@
 #define SWEEPER_TRIAL_H
 
 #include "sweeper/console.h"
+#include "sweeper/load_host.h"
 #include "sweeper/plan.h"
 
 enum stage {
@@ -20,10 +21,9 @@ const char *stage_name(enum stage stage);
 struct trial_setup {
     struct plan *plan;
     struct console *console;
-    struct host *load_host;   /* where the worker runs */
-    const char *load_program; /* dbsweep there; NULL: this one, or the one in its PATH */
-    const char *reset;        /* "none" "reload" "snapshot" "command": resolved */
-    double *ceilings_per_s;   /* of the driver, by condition; 0: not known yet */
+    struct load_hosts load_hosts; /* where the workers run */
+    const char *reset;            /* "none" "reload" "snapshot" "command": resolved */
+    double *ceilings_per_s;       /* of the driver, by condition; 0: not known yet */
 };
 
 struct trial {
@@ -43,7 +43,7 @@ struct trial {
     struct verified *verified; /* [grid.swept_count] */
     bool is_verified;
     const char *identity; /* of the server that was verified */
-    struct load_worker *worker;
+    struct load_team *team;
     struct load_result result;
     bool has_result;
     struct counter *counters_start;

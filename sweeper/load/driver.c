@@ -117,7 +117,8 @@ static bool open_loop(struct driver *driver, size_t index, size_t first, size_t 
         return err_set_errno(err, ERR_CODE_workload, "cannot make an event loop");
     }
     for (size_t i = 0; i < count; i++) {
-        if (!open_client(driver, &loop->clients[i], (uint32_t)(first + i), err)) {
+        if (!open_client(driver, &loop->clients[i],
+                         (uint32_t)((size_t)driver->job->first_client + first + i), err)) {
             return false;
         }
     }
@@ -262,7 +263,7 @@ static void set_up(struct driver *driver, const struct load_job *job,
                               .workload = workload,
                               .plan = plan,
                               .arena = arena,
-                              .client_count = (size_t)job->workload.clients};
+                              .client_count = (size_t)load_job_clients(job)};
     pthread_mutex_init(&driver->gate_mutex, NULL);
     pthread_mutex_init(&driver->errors.mutex, NULL);
     pthread_cond_init(&driver->gate, NULL);
@@ -316,7 +317,7 @@ double driver_calibrate(const struct driver *driver)
          !workload.plan(&job.workload, driver->sessions->dialect, driver->arena, &plan, &err))) {
         return 0;
     }
-    job.workload.clients = 1;
+    job.client_share = 1;
     job.workload.rate_per_s = 0;
     workload.pause_ns = NULL;
     set_up(quick, &job, &workload, plan, &null_sessions, driver->arena);

@@ -286,6 +286,8 @@ bool load_job_encode(const struct load_job *job, struct text *out, struct err *e
     put_workload(out, &job->workload);
     wire_put_string(out, job->backend);
     wire_put_f64(out, job->ceiling_per_s);
+    wire_put_i64(out, job->first_client);
+    wire_put_i64(out, job->client_share);
     put_text(out, session->connect);
     put_text(out, session->password);
     put_text(out, session->application);
@@ -307,6 +309,8 @@ bool load_job_decode(struct bytes frame, struct arena *arena, struct load_job *o
     get_workload(&wire, arena, &out->workload);
     out->backend = wire_string(&wire, arena);
     out->ceiling_per_s = wire_f64(&wire);
+    out->first_client = wire_i64(&wire);
+    out->client_share = wire_i64(&wire);
     out->session.connect = get_text(&wire, arena);
     out->session.password = get_text(&wire, arena);
     out->session.application = get_text(&wire, arena);

@@ -102,7 +102,16 @@ struct load_job {
     const char *backend; /* name; NULL for command workloads without a database */
     struct session_spec session;
     double ceiling_per_s; /* what an earlier worker found of the same work; 0: to be found */
+    /* Of a team's worker: its share of the workload's clients. share 0: all of them. */
+    int64_t first_client;
+    int64_t client_share;
 };
+
+/* How many clients this worker drives. */
+static inline int64_t load_job_clients(const struct load_job *job)
+{
+    return job->client_share > 0 ? job->client_share : job->workload.clients;
+}
 
 enum load_frame {
     LOAD_FRAME_HELLO = 1, /* version string, both ways first */
@@ -228,6 +237,33 @@ bool load_run(struct host *host, const char *program, const struct load_job *job
               const struct load_progress *progress, struct arena *arena, struct load_result *out,
               struct err *err) MUST_USE;
 
+/* ---- several workers as one ---- */
+/* A host, and dbsweep there as for load_worker_open. */
+struct load_place {
+    struct host *host;
+    const char *program;
+};
+
+/* Workers of one drive at several places, which share its clients: they begin together, and what
+ * they measured becomes one result. One that fails or is lost fails all of them at once. */
+struct load_team;
+bool load_team_open(const struct load_place *places, size_t count, const struct load_job *job,
+                    struct load_team **out, struct err *err) MUST_USE;
+/* These are what load_worker_ready, _go and _finish are to one worker. A second is told once all
+ * workers have; its p99 is that of the worst. */
+bool load_team_ready(struct load_team *team, int64_t deadline, const struct load_progress *progress,
+                     struct err *err) MUST_USE;
+bool load_team_go(struct load_team *team, int64_t deadline, const struct load_progress *progress,
+                  struct err *err) MUST_USE;
+bool load_team_finish(struct load_team *team, int64_t deadline,
+                      const struct load_progress *progress, struct arena *arena,
+                      struct load_result *out, struct err *err) MUST_USE;
+void load_team_close(struct load_team *team); /* NULL is fine */
+/* Adds what another worker of the same drive measured; what is new comes from the arena.
+ * Histograms and counts are added; the busiest, the latest and the worst stand for all. */
+bool load_result_merge(struct load_result *into, const struct load_result *from,
+                       struct arena *arena, struct err *err) MUST_USE;
+
 /* How long a drive may take in all before its parent ends it: connect + warm-up + measure + drain
  * + margin, in milliseconds. */
 int64_t load_drive_limit_ms(const struct workload_spec *workload);
@@ -256,5 +292,7 @@ bool workload_examine(struct workload_spec *workload, enum dialect dialect,
  * the kinds: "oltp", "tpcc", "script", "command". */
 const char *workload_nearest_kind(const char *name);
 bool workload_kind_exists(const char *name);
+/* Whether what several workers measure of it can be made one result. */
+bool workload_can_be_shared(const char *kind);
 
 #endif

@@ -526,7 +526,8 @@ void *loop_main(void *data)
     } else if (wait_for_go(loop)) {
         if (is_open_loop(driver)) {
             schedule_open(&loop->schedule, &driver->job->workload, loop->clients[0].client.number,
-                          loop->client_count, driver->client_count, driver->window.go_ns);
+                          loop->client_count, (size_t)driver->job->workload.clients,
+                          driver->window.go_ns);
         }
         for (size_t i = 0; i < loop->client_count; i++) {
             rest(loop, &loop->clients[i], driver->window.go_ns);

@@ -8,21 +8,9 @@
 #include <unistd.h>
 
 #include "sweeper/base/stop.h"
-#include "sweeper/load/workload.h"
+#include "sweeper/load/parent.h"
 
 enum { SHORT_MS = 5000, POLL_MS = 200, ARENA_BYTES = 64 << 20 };
-
-struct load_worker {
-    struct host *host;
-    struct host_process *process;
-    struct arena arena;
-    struct wire_inbox inbox;
-    uint32_t client_count; /* that a drive must have; 0 for other operations */
-    bool is_drive;
-    bool is_up; /* it has said hello */
-    bool is_ready;
-    bool is_go;
-};
 
 static bool send_frame(struct load_worker *worker, enum load_frame kind, struct text *payload,
                        struct err *err)
@@ -87,33 +75,19 @@ static void wait_for_bytes(struct load_worker *worker, int64_t deadline)
     }
 }
 
-/* One more whole frame. Errors: stopped, timeout, workload (the worker died). */
-static bool next_frame(struct load_worker *worker, int64_t deadline, uint8_t *out_kind,
-                       struct bytes *out_payload, struct err *err)
+/* Reads what is there; false with err filled where the worker is lost. */
+static bool read_more(struct load_worker *worker, struct err *err)
 {
     char buffer[65536];
-    while (!wire_inbox_peek(&worker->inbox, out_kind, out_payload)) {
-        int64_t got = 0;
-        if (stop_asked() != 0) {
-            return err_set(err, ERR_CODE_stopped, "a stop was asked while the workload ran");
-        }
-        if (clock_passed(deadline)) {
-            return err_set(err, ERR_CODE_timeout,
-                           "the load worker did not answer in time and was ended");
-        }
-        wait_for_bytes(worker, deadline);
-        if (!worker->host->driver->read(worker->process, buffer, sizeof buffer,
-                                        clock_deadline_ms(0), &got, err)) {
-            return false;
-        }
-        if (got < 0) {
-            return died(worker, err);
-        }
-        if (!wire_inbox_add(&worker->inbox, buffer, (size_t)got, err)) {
-            return false;
-        }
+    int64_t got = 0;
+    if (!worker->host->driver->read(worker->process, buffer, sizeof buffer, clock_deadline_ms(0),
+                                    &got, err)) {
+        return false;
     }
-    return true;
+    if (got < 0) {
+        return died(worker, err);
+    }
+    return wire_inbox_add(&worker->inbox, buffer, (size_t)got, err);
 }
 
 static bool check_hello(struct load_worker *worker, struct bytes payload, struct err *err)
@@ -137,8 +111,6 @@ static bool check_ready(struct load_worker *worker, struct wire *wire, struct er
     return worker->is_ready || err_set(err, ERR_CODE_workload, "%u of %u clients are ready",
                                        clients, worker->client_count);
 }
-
-enum frame_answer { FRAME_WENT_BY, FRAME_READY, FRAME_MEASURE, FRAME_RESULT, FRAME_FAILED };
 
 /* Handles one frame: progress goes to the caller's functions. The payload stays in the inbox for
  * FRAME_RESULT. */
@@ -180,25 +152,51 @@ static enum frame_answer answer(struct load_worker *worker, uint8_t kind, struct
     return FRAME_FAILED;
 }
 
-/* Until a frame with one of the wanted answers came; a result frame stays in the inbox. */
+enum frame_answer worker_look(struct load_worker *worker, const struct load_progress *progress,
+                              struct err *err)
+{
+    uint8_t kind = 0;
+    struct bytes payload = {0};
+    if (!wire_inbox_peek(&worker->inbox, &kind, &payload)) {
+        if (!read_more(worker, err)) {
+            return FRAME_FAILED;
+        }
+        if (!wire_inbox_peek(&worker->inbox, &kind, &payload)) {
+            return FRAME_NONE;
+        }
+    }
+    enum frame_answer got = answer(worker, kind, payload, progress, err);
+    if (got != FRAME_RESULT) {
+        wire_inbox_drop(&worker->inbox);
+    }
+    return got;
+}
+
+bool worker_may_wait(int64_t deadline, struct err *err)
+{
+    if (stop_asked() != 0) {
+        return err_set(err, ERR_CODE_stopped, "a stop was asked while the workload ran");
+    }
+    return !clock_passed(deadline) ||
+           err_set(err, ERR_CODE_timeout, "the load worker did not answer in time and was ended");
+}
+
+/* Until a frame with the wanted answer came, or the result, which stays in the inbox. */
 static bool follow(struct load_worker *worker, int64_t deadline,
                    const struct load_progress *progress, enum frame_answer wanted, struct err *err)
 {
     while (true) {
-        uint8_t kind = 0;
-        struct bytes payload = {0};
-        if (!next_frame(worker, deadline, &kind, &payload, err)) {
+        if (!worker_may_wait(deadline, err)) {
             return false;
         }
-        enum frame_answer got = answer(worker, kind, payload, progress, err);
-        if (got == FRAME_RESULT) {
-            return true;
+        enum frame_answer got = worker_look(worker, progress, err);
+        if (got == FRAME_NONE) {
+            wait_for_bytes(worker, deadline);
         }
-        wire_inbox_drop(&worker->inbox);
         if (got == FRAME_FAILED) {
             return false;
         }
-        if (got == wanted) {
+        if (got == wanted || got == FRAME_RESULT) {
             return true;
         }
     }
@@ -242,7 +240,7 @@ bool load_worker_open(struct host *host, const char *program, const struct load_
     worker->host = host;
     worker->arena = arena;
     worker->is_drive = job->operation == LOAD_DRIVE;
-    worker->client_count = worker->is_drive ? (uint32_t)job->workload.clients : 0;
+    worker->client_count = worker->is_drive ? (uint32_t)load_job_clients(job) : 0;
     *out = worker;
     if (spawn(worker, program, job, err)) {
         return true;
@@ -257,7 +255,7 @@ bool load_worker_ready(struct load_worker *worker, int64_t deadline,
     return worker->is_ready || follow(worker, deadline, progress, FRAME_READY, err);
 }
 
-static bool say_go(struct load_worker *worker, struct err *err)
+bool worker_say_go(struct load_worker *worker, struct err *err)
 {
     struct text nothing;
     if (worker->is_go || !worker->is_drive) {
@@ -271,24 +269,28 @@ static bool say_go(struct load_worker *worker, struct err *err)
 bool load_worker_go(struct load_worker *worker, int64_t deadline,
                     const struct load_progress *progress, struct err *err)
 {
-    return say_go(worker, err) && follow(worker, deadline, progress, FRAME_MEASURE, err);
+    return worker_say_go(worker, err) && follow(worker, deadline, progress, FRAME_MEASURE, err);
 }
 
-bool load_worker_finish(struct load_worker *worker, int64_t deadline,
-                        const struct load_progress *progress, struct arena *arena,
-                        struct load_result *out, struct err *err)
+bool worker_take_result(struct load_worker *worker, struct arena *arena, struct load_result *out,
+                        struct err *err)
 {
     uint8_t kind = 0;
     struct bytes payload = {0};
-    if (!say_go(worker, err) || !follow(worker, deadline, progress, FRAME_RESULT, err)) {
-        return false;
-    }
     if (!wire_inbox_peek(&worker->inbox, &kind, &payload)) {
         return err_set(err, ERR_CODE_bug, "a result was announced and is not there");
     }
     bool ok = out == NULL || load_result_decode(payload, arena, out, err);
     wire_inbox_drop(&worker->inbox);
     return ok;
+}
+
+bool load_worker_finish(struct load_worker *worker, int64_t deadline,
+                        const struct load_progress *progress, struct arena *arena,
+                        struct load_result *out, struct err *err)
+{
+    return worker_say_go(worker, err) && follow(worker, deadline, progress, FRAME_RESULT, err) &&
+           worker_take_result(worker, arena, out, err);
 }
 
 void load_worker_close(struct load_worker *worker)

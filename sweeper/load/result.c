@@ -53,6 +53,12 @@ bool workload_kind_exists(const char *name)
     return workload_find(name) != NULL;
 }
 
+bool workload_can_be_shared(const char *kind)
+{
+    const struct workload *workload = workload_find(kind);
+    return workload != NULL && workload->drive == NULL;
+}
+
 /* ---- metrics ---- */
 
 struct metric_list {

@@ -235,7 +235,7 @@ static bool drive_clients(struct worker *worker, const struct workload *workload
     if (ok && worker->job.ceiling_per_s <= 0) {
         worker->job.ceiling_per_s = driver_calibrate(driver);
     }
-    ok = ok && send_ready(worker, (uint32_t)worker->job.workload.clients);
+    ok = ok && send_ready(worker, (uint32_t)load_job_clients(&worker->job));
     if (ok) {
         wait_for_go(worker);
         ok = driver_run(driver, &watch, &result, &worker->err) &&
@@ -252,7 +252,7 @@ static bool drive_itself(struct worker *worker, const struct workload *workload)
     pthread_mutex_lock(&worker->mutex);
     worker->drives_itself = true;
     pthread_mutex_unlock(&worker->mutex);
-    if (!send_ready(worker, (uint32_t)worker->job.workload.clients)) {
+    if (!send_ready(worker, (uint32_t)load_job_clients(&worker->job))) {
         return false;
     }
     wait_for_go(worker);

@@ -40,7 +40,7 @@ static void keeps_a_random_rate(struct subject *subject)
     MUST(subject_run(subject, LOAD_DRIVE));
     assert_in_range(subject->result.due_count, 600 - 120, 600 + 120);
     assert_true(subject->result.due_count != 600); /* not the even schedule */
-    assert_in_range(subject_done(subject), subject->result.due_count - 12,
+    assert_in_range(subject_done(subject), subject->result.due_count - 60,
                     subject->result.due_count + 4);
 }
 

@@ -330,6 +330,20 @@ static void drives_the_mix(struct subject *subject)
     MUST(tpcc_run(subject, LOAD_CHECK_ALL));
 }
 
+/* Two processes with half of the clients each, one after the other: what each counts is what it
+ * did, although another worker's orders may be among the growth. */
+static void drives_a_share(struct subject *subject)
+{
+    tpcc_need_data(subject);
+    subject->job.client_share = subject->job.workload.clients / 2;
+    for (int half = 0; half < 2; half++) {
+        subject->job.first_client = half * subject->job.client_share;
+        MUST(tpcc_run(subject, LOAD_DRIVE));
+        assert_int_equal(subject->result.client_count, subject->job.client_share);
+    }
+    MUST(tpcc_run(subject, LOAD_CHECK));
+}
+
 /* All New-Orders end as they should, and nothing of them stays. */
 static void rolls_back_and_chooses_as_told(struct subject *subject)
 {
@@ -482,6 +496,7 @@ static const struct load_test tests[] = {
     LOAD_TEST(loads_are_the_same),
     LOAD_TEST(goes_on_with_half_a_load),
     LOAD_TEST(drives_the_mix),
+    LOAD_TEST(drives_a_share),
     LOAD_TEST(rolls_back_and_chooses_as_told),
     LOAD_TEST(rests_between_transactions),
     LOAD_TEST(misses_orders_that_nobody_committed),

@@ -51,6 +51,31 @@ pg_sweep "$TMP/other.cfg" "$knobs"
 run_status 'another version there: refused' 2 "$DBSWEEP" check "$TMP/other.cfg"
 like 'and it is named' "$ERRORS" '*dbsweep 0.0.1*'
 
+# ---- two load hosts share the clients ----
+# place TRANSPORT: one item of the list
+place() {
+    printf '{ ssh = "%s"; identity = "%s"; known_hosts = "%s"; transport = "%s"; program = "%s"; }' \
+        "$address" "$DBSWEEP_TEST_SSH_IDENTITY" "$DBSWEEP_TEST_SSH_KNOWN_HOSTS" "$1" \
+        "$DBSWEEP_TEST_SSH_DIR/bin/dbsweep"
+}
+# workload_of_two MEASURE
+workload_of_two() {
+    PG_WORKLOAD="kind = \"oltp\"; mix = \"read_write\"; tables = 1; rows = 500; clients = 5;
+  warm_up = \"200ms\"; measure = \"$1\"; load_hosts = ( $(place libssh2), $(place openssh) );"
+}
+workload_of_two 2s
+pg_sweep "$TMP/two.cfg" "$knobs"
+run_ok 'two load hosts: check' "$DBSWEEP" check "$TMP/two.cfg"
+run_ok 'two load hosts: the sweep runs to its end' "$DBSWEEP" run "$TMP/two.cfg"
+is 'two load hosts: all points are done' "$(store_query "$TMP/two.db" \
+    "SELECT count(DISTINCT point_id) FROM trial WHERE status = 'done'")" 3
+trial=$(store_query "$TMP/two.db" 'SELECT max(trial_id) FROM trial')
+run_ok 'two load hosts: show' "$DBSWEEP" show "$TMP/two.db" "$trial" --format json
+is 'two load hosts: one series' "$(jq '.series.throughput | length' <<<"$OUTPUT")" 2
+is 'two load hosts: one row a statement' "$(jq '[.statements[].statement] | length == (unique | length)' \
+    <<<"$OUTPUT")" true
+unchanged 'two load hosts' "$config"
+
 # ---- the worker dies, or its host's connection does ----
 workload libssh2 "$DBSWEEP_TEST_SSH_DIR/bin/dbsweep"
 PG_WORKLOAD=${PG_WORKLOAD/measure = \"1s\"/measure = \"6s\"}
@@ -69,4 +94,28 @@ is 'a worker that is killed fails its trial alone' "$?" 1
 is 'and the trial says so' "$(store_query "$TMP/dies.db" "SELECT count(*) FROM trial WHERE
     status = 'failed' AND reason LIKE '%load worker%'")" 1
 unchanged 'after it' "$config"
+
+# one of two is killed: what the other one measured alone is no result
+workload_of_two 20s
+pg_sweep "$TMP/one.cfg" 'work_mem = [ "1MB" ];'
+"$DBSWEEP" run "$TMP/one.cfg" >"$TMP/one.out" 2>&1 &
+sweeper=$!
+for _ in $(seq 1 200); do
+    [ "$(store_query "$TMP/one.db" "SELECT count(*) FROM stage WHERE name = 'measure'" \
+        2>/dev/null || echo 0)" -ge 1 ] && break
+    sleep 0.1
+done
+began=$SECONDS
+worker=$(pgrep -f "^$DBSWEEP_TEST_SSH_DIR/bin/dbsweep load --worker" | tail -n 1)
+kill -9 "${worker:-none}"
+for _ in $(seq 1 100); do
+    [ "$(store_query "$TMP/one.db" "SELECT count(*) FROM trial WHERE status = 'failed'")" -ge 1 ] && break
+    sleep 0.1
+done
+is 'one of two workers is killed: the trial fails at once' "$((SECONDS - began < 10))" 1
+kill -TERM "$sweeper"
+wait "$sweeper"
+is 'and says so' "$(store_query "$TMP/one.db" "SELECT count(*) FROM trial WHERE
+    status = 'failed' AND reason LIKE '%load worker%'")" 1
+unchanged 'after that' "$config"
 plan

@@ -135,7 +135,7 @@ for at in apply:4 reset_files:4; do
 done
 sqlite_sweep "$TMP/later.cfg"
 killed later measure:4 20
-sqlite3 "$database" 'insert into mine values (77)'
+sqlite3 -cmd '.timeout 10000' "$database" 'insert into mine values (77)'
 touch -d '+1 hour' "$database"
 run_ok 'restore after others wrote' "$DBSWEEP" restore "$TMP/later.cfg"
 is 'their rows stay' "$(sqlite3 "$database" 'select sum(a) from mine')" 119

@@ -138,6 +138,8 @@ static void the_session_comes_back(void **state)
     struct load_job back = job_again(&full_job);
     assert_string_equal(back.backend, "postgresql");
     assert_true(back.ceiling_per_s == 1.75e6);
+    assert_int_equal(back.first_client, 31);
+    assert_int_equal(back.client_share, 17);
     assert_string_equal(back.session.connect, full_job.session.connect);
     assert_string_equal(back.session.password, "p'w");
     assert_string_equal(back.session.application, "dbsweep");

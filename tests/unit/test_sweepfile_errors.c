@@ -318,11 +318,6 @@ static void mistakes_in_the_workload(void **state)
          "n.cfg:3: rollback_pct = 101 is out of its range 0..100"},
         {"workload = { kind = \"tpcc\"; warehouses = 2; terminals = 10; clients = 8; };",
          "n.cfg:3: 8 clients are not 10 terminals in each of 2 warehouses; clients = 20;"},
-        {"workload = { kind = \"oltp\"; load_hosts = ( { ssh = \"a\"; },\n{ ssh = \"b\"; } ); };",
-         "n.cfg:4: more than one load host is not available in this version; README.md lists what "
-         "is not done yet"},
-        {"workload = { kind = \"oltp\"; load_hosts = ( { identity = \"id\"; } ); };",
-         "n.cfg:3: a load host has an address; load_hosts = ( { ssh = \"user@name\"; } );"},
         {"workload = { kind = \"oltp\";\nwarm_up = { min = \"1m\"; max = \"10m\"; }; };",
          "n.cfg:4: workload.warm_up until steady is not available in this version; give one "
          "duration: warm_up = \"5min\""},

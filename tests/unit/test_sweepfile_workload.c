@@ -60,6 +60,51 @@ static void assert_words(const char *const *words, const char *joined)
     assert_string_equal(text_done(&text), joined);
 }
 
+/* ---- load hosts ---- */
+
+static void load_hosts_are_a_list(void **state)
+{
+    (void)state;
+    parse(TARGET "workload = { kind = \"oltp\"; clients = 2; load_hosts = (\n"
+                 "{ ssh = \"a@one\"; program = \"/opt/dbsweep\"; transport = \"openssh\"; },\n"
+                 "{ ssh = \"two:2222\"; } ); };\n");
+    assert_int_equal(sweep.load_host_count, 2);
+    assert_string_equal(sweep.load_hosts[0].host.ssh, "a@one");
+    assert_string_equal(sweep.load_hosts[0].host.transport, "openssh");
+    assert_string_equal(sweep.load_hosts[0].program, "/opt/dbsweep");
+    assert_string_equal(sweep.load_hosts[1].host.ssh, "two:2222");
+    assert_string_equal(sweep.load_hosts[1].host.transport, "libssh2");
+    assert_null(sweep.load_hosts[1].program);
+    const char *plan = NULL;
+    assert_true(sweepfile_plan_text(&sweep, &arena, &plan, &err));
+    assert_non_null(strstr(plan, "a@one two:2222"));
+    parse(TARGET "workload = { kind = \"oltp\"; };\n");
+    assert_int_equal(sweep.load_host_count, 0);
+}
+
+static void load_hosts_that_cannot_be(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"kind = \"command\"; command = [ \"true\" ]; preset = \"time\";\n"
+         "load_hosts = ( { ssh = \"a\"; }, { ssh = \"b\"; } );",
+         "n.cfg:3: what several load hosts find of the workload command cannot be added up;"
+         " name one load host"},
+        {"kind = \"oltp\"; clients = 1; load_hosts = ( { ssh = \"a\"; },\n{ ssh = \"b\"; } );",
+         "n.cfg:3: 1 clients are fewer than the 2 load hosts;"
+         " each load host drives one client at least"},
+        {"kind = \"oltp\"; load_hosts = ( { identity = \"id\"; } );",
+         "n.cfg:2: a load host has an address; load_hosts = ( { ssh = \"user@name\"; } );"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char all[1200];
+        err_clear(&err);
+        const char *text = arena_printf(&arena, TARGET "workload = { %s };\n", cases[i][0]);
+        assert_false(sweepfile_parse("n.cfg", text, &arena, &sweep, &err));
+        err_format(&err, all, sizeof all);
+        assert_string_equal(all, cases[i][1]);
+    }
+}
+
 /* ---- workload keys by name ---- */
 
 static void workload_set_takes_every_key_of_one_word(void **state)
@@ -152,7 +197,7 @@ static void workload_knobs_agree_with_their_rows(void **state)
         assert_true(value_parse(knob, dots + 2, NULL, &arena, &high, &err));
         assert_true(value_number(&high, &number) && number == knob->max);
     }
-    assert_int_equal(found, 22);
+    assert_int_equal(found, 23);
     assert_int_equal(workload_knob("clients")->type, KNOB_INTEGER);
     assert_int_equal(workload_knob("warm-up")->unit, UNIT_US);
     assert_string_equal(workload_knob("distribution")->choices,
@@ -228,6 +273,8 @@ static void the_plan_leaves_out_what_is_swept(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(load_hosts_are_a_list),
+        cmocka_unit_test(load_hosts_that_cannot_be),
         cmocka_unit_test(workload_set_takes_every_key_of_one_word),
         cmocka_unit_test(workload_set_refuses),
         cmocka_unit_test(workload_knobs_agree_with_their_rows),
