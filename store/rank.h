@@ -88,6 +88,8 @@ struct rank_table {
 bool rank_compute(struct store *store, const struct rank_options *options, struct arena *arena,
                   struct rank_table *out, struct err *err) MUST_USE;
 
+bool rank_same_condition(const struct rank_row *a, const struct rank_row *b);
+
 /* format: "table" | "csv" | "json", into out. The JSON is the shape of interface section 4. */
 bool rank_format(const struct rank_table *table, const char *format, struct text *out,
                  struct err *err) MUST_USE;

@@ -363,7 +363,7 @@ static bool make_lines(const struct rank_table *table, struct arena *arena, stru
     return by != NULL;
 }
 
-static bool same_condition(const struct rank_row *a, const struct rank_row *b)
+bool rank_same_condition(const struct rank_row *a, const struct rank_row *b)
 {
     for (size_t i = 0; i < a->condition_count && i < b->condition_count; i++) {
         if (strcmp(a->condition[i].name, b->condition[i].name) != 0 ||
@@ -430,8 +430,8 @@ static bool format_table(const struct rank_table *table, struct text *out)
     for (size_t i = 0; i < table->row_count; i++) {
         const struct rank_row *row = &table->rows[i];
         const struct rank_row *before = i > 0 ? &table->rows[i - 1] : NULL;
-        bool is_new =
-            before == NULL || !same_condition(before, row) || (before->rank > 0) != (row->rank > 0);
+        bool is_new = before == NULL || !rank_same_condition(before, row) ||
+                      (before->rank > 0) != (row->rank > 0);
         if (is_new) {
             if (!put_title(row, before, out)) {
                 return false;

@@ -10,6 +10,7 @@
 
 #include "store/csv.h"
 #include "store/layout.h"
+#include "store/rank.h"
 #include "store/sql.h"
 #include "sweeper/base/clock.h"
 
@@ -39,10 +40,9 @@ struct progress {
     int64_t running_trial; /* 0 none */
     const char *running_point;
     const char *running_stage;
-    double eta_s;           /* NAN not known */
-    const char *best_point; /* NULL none */
-    int64_t best_id;
-    double best_value;
+    double eta_s;                  /* NAN not known */
+    const struct rank_row **bests; /* by condition; each has the metric */
+    size_t best_count;
     struct failure failures[SHOWN_FAILURES];
     size_t failure_count;
 };
@@ -124,27 +124,42 @@ static bool read_eta(struct store *store, struct progress *out, struct err *err)
     return true;
 }
 
-static bool read_best(struct store *store, struct arena *arena, struct progress *out,
-                      struct err *err)
+/* NAN: there is none. */
+static double mean_of(const struct rank_row *row, const char *metric)
 {
-    bool has_row = false;
-    bool is_lower = strcmp(out->sweep.rank_better, "lower") == 0;
-    sqlite3_stmt *row = sql_use(store, is_lower ? SQL_status_lowest : SQL_status_highest, err);
-    if (row == NULL) {
+    for (size_t i = 0; i < row->metric_count; i++) {
+        if (strcmp(row->metrics[i].name, metric) == 0) {
+            return row->metrics[i].mean;
+        }
+    }
+    return NAN;
+}
+
+/* As the ranking has it, which leaves out what is over a limit, less durable or not applied, and
+ * never compares over conditions here. */
+static bool read_bests(struct store *store, struct arena *arena, struct progress *out,
+                       struct err *err)
+{
+    const struct rank_options options = {.sweep_id = out->sweep.sweep_id, .across = "each"};
+    struct rank_table table = {0};
+    if (out->done == 0) {
+        return true;
+    }
+    if (!rank_compute(store, &options, arena, &table, err)) {
         return false;
     }
-    sql_int(row, 1, out->sweep.sweep_id);
-    sql_text(row, 2, out->sweep.rank_by);
-    if (!sql_next(store, row, &has_row, err)) {
-        return false;
+    out->bests = ARENA_ARRAY(arena, const struct rank_row *, table.row_count + 1);
+    if (out->bests == NULL) {
+        return err_memory(err);
     }
-    if (has_row) {
-        out->best_id = sqlite3_column_int64(row, 0);
-        out->best_point = sql_column_text(row, 1, arena);
-        out->best_value = sqlite3_column_double(row, 2);
+    for (size_t i = 0; i < table.row_count; i++) {
+        const struct rank_row *row = &table.rows[i];
+        bool is_first = i == 0 || !rank_same_condition(row, &table.rows[i - 1]);
+        if (is_first && row->rank > 0 && !isnan(mean_of(row, out->sweep.rank_by))) {
+            out->bests[out->best_count++] = row;
+        }
     }
-    sqlite3_reset(row);
-    return !has_row || out->best_point != NULL || err_memory(err);
+    return true;
 }
 
 static bool read_failures(struct store *store, struct arena *arena, struct progress *out,
@@ -183,6 +198,41 @@ static const char *or_baseline(const char *key)
     return key[0] != '\0' ? key : "baseline";
 }
 
+static void pairs_json(const struct rank_pair *pairs, size_t count, struct json *json)
+{
+    json_object_begin(json);
+    for (size_t i = 0; i < count; i++) {
+        json_key(json, pairs[i].name);
+        json_string(json, pairs[i].display);
+    }
+    json_object_end(json);
+}
+
+static void best_json(const struct rank_row *row, const char *by, struct json *json)
+{
+    json_object_begin(json);
+    json_key(json, "point");
+    json_int(json, row->point_id);
+    json_key(json, "axes");
+    pairs_json(row->asked, row->asked_count, json);
+    json_key(json, "condition");
+    pairs_json(row->condition, row->condition_count, json);
+    json_key(json, "value");
+    json_real(json, mean_of(row, by));
+    json_key(json, "trials");
+    json_int(json, row->trials);
+    json_key(json, "by");
+    json_string(json, by);
+    json_object_end(json);
+}
+
+static void pairs_text(const struct rank_pair *pairs, size_t count, struct text *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        text_addf(out, "%s%s=%s", i > 0 ? " " : "", pairs[i].name, pairs[i].display);
+    }
+}
+
 static void status_json(const struct progress *progress, struct text *out)
 {
     struct json json;
@@ -218,20 +268,11 @@ static void status_json(const struct progress *progress, struct text *out)
         json_null(&json);
     }
     json_key(&json, "best");
-    if (progress->best_point != NULL) {
-        json_object_begin(&json);
-        json_key(&json, "point");
-        json_int(&json, progress->best_id);
-        json_key(&json, "axes");
-        json_string(&json, or_baseline(progress->best_point));
-        json_key(&json, "value");
-        json_real(&json, progress->best_value);
-        json_key(&json, "by");
-        json_string(&json, progress->sweep.rank_by);
-        json_object_end(&json);
-    } else {
-        json_null(&json);
+    json_array_begin(&json);
+    for (size_t i = 0; i < progress->best_count; i++) {
+        best_json(progress->bests[i], progress->sweep.rank_by, &json);
     }
+    json_array_end(&json);
     json_key(&json, "failures");
     json_array_begin(&json);
     for (size_t i = 0; i < progress->failure_count; i++) {
@@ -253,6 +294,13 @@ static void status_json(const struct progress *progress, struct text *out)
 
 static void status_csv(const struct progress *progress, struct text *out)
 {
+    /* One line; of several conditions the best of the first. */
+    const struct rank_row *best = progress->best_count > 0 ? progress->bests[0] : NULL;
+    struct text axes;
+    text_open(&axes, out->arena);
+    if (best != NULL) {
+        pairs_text(best->asked, best->asked_count, &axes);
+    }
     text_add(out, "name,trials_done,trials_failed,trials_planned,touched,eta_s,best,value\n");
     csv_text(out, progress->sweep.name, ',');
     csv_number(out, (double)progress->done, ',');
@@ -260,8 +308,20 @@ static void status_csv(const struct progress *progress, struct text *out)
     csv_number(out, (double)progress->sweep.planned_trials, ',');
     csv_text(out, progress->touched ? "true" : "false", ',');
     csv_number(out, progress->eta_s, ',');
-    csv_text(out, progress->best_point != NULL ? or_baseline(progress->best_point) : "", ',');
-    csv_number(out, progress->best_point != NULL ? progress->best_value : (double)NAN, '\n');
+    csv_text(out, axes.size > 0 ? text_done(&axes) : "", ',');
+    csv_number(out, best != NULL ? mean_of(best, progress->sweep.rank_by) : (double)NAN, '\n');
+}
+
+static void best_text(const struct rank_row *row, const char *by, struct text *out)
+{
+    char value[LAYOUT_NUMBER_SIZE];
+    layout_figure(mean_of(row, by), value);
+    text_addf(out, "best:    %s %s, point %lld: ", value, by, (long long)row->point_id);
+    pairs_text(row->asked, row->asked_count, out);
+    text_add(out, row->condition_count > 0 ? " | " : "");
+    pairs_text(row->condition, row->condition_count, out);
+    text_addf(out, " (%d %s%s; `dbsweep rank` knows more)\n", row->trials,
+              row->trials == 1 ? "run" : "runs", row->tied ? ", tied with others" : "");
 }
 
 static void status_table(const struct progress *progress, struct text *out)
@@ -280,12 +340,8 @@ static void status_table(const struct progress *progress, struct text *out)
         layout_fixed(progress->eta_s, 0, left);
         text_addf(out, "left:    about %s s\n", left);
     }
-    if (progress->best_point != NULL) {
-        char best[LAYOUT_NUMBER_SIZE];
-        layout_figure(progress->best_value, best);
-        text_addf(out, "best:    %s %s, point %lld: %s (one run; `dbsweep rank` knows more)\n",
-                  best, progress->sweep.rank_by, (long long)progress->best_id,
-                  or_baseline(progress->best_point));
+    for (size_t i = 0; i < progress->best_count; i++) {
+        best_text(progress->bests[i], progress->sweep.rank_by, out);
     }
     for (size_t i = 0; i < progress->failure_count; i++) {
         text_addf(out, "failed:  trial %lld, %s: %s\n", (long long)progress->failures[i].trial_id,
@@ -303,7 +359,7 @@ bool view_status(struct store *store, const char *format, struct arena *arena, s
     struct progress progress = {.running_trial = 0};
     if (!store_sweep_latest(store, arena, &progress.sweep, err) ||
         !read_counts(store, &progress, err) || !read_running(store, arena, &progress, err) ||
-        !read_eta(store, &progress, err) || !read_best(store, arena, &progress, err) ||
+        !read_eta(store, &progress, err) || !read_bests(store, arena, &progress, err) ||
         !read_failures(store, arena, &progress, err)) {
         return false;
     }

@@ -141,10 +141,12 @@ static void announce_trial(struct run *run, const struct run_history *past,
              condition != NULL ? condition : "");
     console_trial(&run->console, past->finished_count + 1, past->finished_count + remaining, label,
                   past->typical_ms > 0 ? remaining * past->typical_ms : -1);
-    if (past->best_point != SIZE_MAX) {
-        const char *best = plan_point_text(plan, &plan->grid.points[past->best_point], &run->arena);
+    double value = 0;
+    size_t best_point = run_history_best(plan, past, next->condition, &value);
+    if (best_point != SIZE_MAX) {
+        const char *best = plan_point_text(plan, &plan->grid.points[best_point], &run->arena);
         char text[200];
-        snprintf(text, sizeof text, "%s: %.6g %s", best != NULL ? best : "?", past->best_value,
+        snprintf(text, sizeof text, "%s: %.6g %s", best != NULL ? best : "?", value,
                  sweep->rank.by);
         console_best(&run->console, text);
     }

@@ -82,20 +82,6 @@ static int64_t typical_duration(const struct past_trial *trials, size_t count)
     return used > 0 ? last[used / 2] : 0;
 }
 
-static void note_best(struct run_history *out, const struct past_trial *trial)
-{
-    if (trial->state != TRIAL_DONE || isnan(trial->value) || trial->point == SIZE_MAX) {
-        return;
-    }
-    bool is_better =
-        isnan(out->best_value) ||
-        (trial->higher_is_better ? trial->value > out->best_value : trial->value < out->best_value);
-    if (is_better) {
-        out->best_value = trial->value;
-        out->best_point = trial->point;
-    }
-}
-
 bool run_history_load(const struct plan *plan, struct arena *arena, struct run_history *out,
                       struct err *err)
 {
@@ -110,7 +96,7 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
     if (points == NULL || conditions == NULL || trials == NULL) {
         return err_memory(err);
     }
-    *out = (struct run_history){.best_value = NAN, .best_point = SIZE_MAX};
+    *out = (struct run_history){0};
     for (size_t i = 0; i < count; i++) {
         struct past_trial *trial = &trials[i];
         trial->point = find_key(points, plan->grid.point_count, rows[i].point_key);
@@ -126,9 +112,36 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
         }
         bool is_ended = trial->state == TRIAL_DONE || trial->state == TRIAL_FAILED;
         out->finished_count += is_ended && trial->point != SIZE_MAX;
-        note_best(out, trial);
     }
     out->history = (struct history){.trials = trials, .count = count, .call_id = plan->call_id};
     out->typical_ms = typical_duration(trials, count);
     return true;
+}
+
+/* As in the ranking, what is less durable than the baseline is best only where that was asked. */
+static bool can_be_best(const struct plan *plan, const struct past_trial *trial, size_t condition)
+{
+    return trial->state == TRIAL_DONE && !isnan(trial->value) && trial->point != SIZE_MAX &&
+           trial->condition == condition &&
+           (strcmp(plan->sweep.rank.durability, "any") == 0 ||
+            grid_point_durable(&plan->grid, plan->grid.points[trial->point].values,
+                               plan->target.baseline_values));
+}
+
+size_t run_history_best(const struct plan *plan, const struct run_history *past, size_t condition,
+                        double *out_value)
+{
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < past->history.count && plan->sweep.rank.under[0] == '\0'; i++) {
+        const struct past_trial *trial = &past->history.trials[i];
+        if (!can_be_best(plan, trial, condition)) {
+            continue;
+        }
+        if (best == SIZE_MAX ||
+            (trial->higher_is_better ? trial->value > *out_value : trial->value < *out_value)) {
+            *out_value = trial->value;
+            best = trial->point;
+        }
+    }
+    return best;
 }

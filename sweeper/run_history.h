@@ -11,11 +11,14 @@ struct run_history {
     struct history history;
     int64_t finished_count; /* done or failed, of points in this grid */
     int64_t typical_ms;     /* median of the last ended trials; 0 none yet */
-    double best_value;      /* of rank.by over done trials; NAN none */
-    size_t best_point;      /* SIZE_MAX none */
 };
 
 bool run_history_load(const struct plan *plan, struct arena *arena, struct run_history *out,
                       struct err *err) MUST_USE;
+
+/* The best single run so far under one condition; SIZE_MAX: none, or a limit (rank.under) decides,
+ * which only the ranking looks at. */
+size_t run_history_best(const struct plan *plan, const struct run_history *past, size_t condition,
+                        double *out_value);
 
 #endif
