@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "store/layout.h"
 #include "store/views.h"
 #include "sweeper/load_rows.h"
 
@@ -29,18 +30,103 @@ static void report_json(const struct load_result *result, const struct store_res
     text_add_char(out, '\n');
 }
 
+/* ---- figures ---- */
+
+/* What is read together stands together. */
+static const struct figure {
+    const char *line; /* NULL: on the line of the one before */
+    const char *metric;
+    const char *before;
+    const char *after;
+} figures[] = {
+    {"throughput", "throughput_per_s", "", " per s"},
+    {NULL, "offered_per_s", "offered ", " per s"},
+    {NULL, "backlog", "backlog ", ""},
+    {NULL, "tpm", "TPM ", ""},
+    {NULL, "spm", "SPM ", ""},
+    {NULL, "notpm", "NOTPM ", ""},
+    {"latency, ms", "p50_ms", "p50 ", ""},
+    {NULL, "p95_ms", "p95 ", ""},
+    {NULL, "p99_ms", "p99 ", ""},
+    {NULL, "p999_ms", "p99.9 ", ""},
+    {NULL, "max_ms", "max ", ""},
+    {NULL, "mean_ms", "mean ", ""},
+    {"service, ms", "service_p50_ms", "p50 ", ""},
+    {NULL, "service_p95_ms", "p95 ", ""},
+    {NULL, "service_p99_ms", "p99 ", ""},
+    {NULL, "service_p999_ms", "p99.9 ", ""},
+    {NULL, "service_max_ms", "max ", ""},
+    {NULL, "service_mean_ms", "mean ", ""},
+    {"errors", "error_pct", "", " %"},
+    {"driver", "driver_us", "", " us of CPU a transaction"},
+    {NULL, "driver_busy_pct", "busiest loop ", " %"},
+    {NULL, "driver_wait_pct", "waited for a CPU ", " %"},
+    {NULL, "lag_p99_ms", "late by ", " ms (p99)"},
+    {NULL, "ceiling_per_s", "ceiling ", " per s"},
+};
+
+static const struct store_metric *find_metric(const struct store_result *rows, const char *name)
+{
+    for (size_t i = 0; i < rows->metric_count; i++) {
+        if (strcmp(rows->metrics[i].name, name) == 0) {
+            return &rows->metrics[i];
+        }
+    }
+    return NULL;
+}
+
+static bool has_figure(const char *metric)
+{
+    for (size_t i = 0; i < COUNT_OF(figures); i++) {
+        if (strcmp(figures[i].metric, metric) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A line is written with its first figure that is there. */
+static void report_metrics(const struct store_result *rows, struct text *out)
+{
+    char value[LAYOUT_NUMBER_SIZE];
+    const char *line = "";
+    bool is_begun = false;
+    for (size_t i = 0; i < COUNT_OF(figures); i++) {
+        const struct store_metric *metric = find_metric(rows, figures[i].metric);
+        if (figures[i].line != NULL) {
+            text_add(out, is_begun ? "\n" : "");
+            line = figures[i].line;
+            is_begun = false;
+        }
+        if (metric == NULL) {
+            continue;
+        }
+        layout_figure(metric->value, value);
+        if (!is_begun) {
+            text_addf(out, "%s: ", line);
+        }
+        text_addf(out, "%s%s%s%s", is_begun ? ", " : "", figures[i].before, value,
+                  figures[i].after);
+        is_begun = true;
+    }
+    text_add(out, is_begun ? "\n" : "");
+    for (size_t i = 0; i < rows->metric_count; i++) {
+        if (!has_figure(rows->metrics[i].name)) {
+            layout_figure(rows->metrics[i].value, value);
+            text_addf(out, "%s: %s\n", rows->metrics[i].name, value);
+        }
+    }
+}
+
 static void report_text(const struct load_result *result, const struct store_result *rows,
                         const char *flags, struct text *out)
 {
     if (rows->statement_count > 0) {
         view_statement_table(rows->statements, rows->statement_count, rows->measured_s, out);
     }
-    for (size_t i = 0; i < rows->metric_count; i++) {
-        text_addf(out, "%s%s %.6g", i > 0 ? ", " : "", rows->metrics[i].name,
-                  rows->metrics[i].value);
-    }
-    text_addf(out, "\n%u clients; rows drawn: %s\n", result->client_count,
-              result->distribution[0] != '\0' ? result->distribution : "-");
+    report_metrics(rows, out);
+    text_addf(out, "%u client%s%s%s\n", result->client_count, result->client_count == 1 ? "" : "s",
+              result->distribution[0] != '\0' ? "; rows drawn: " : "", result->distribution);
     if (flags[0] != '\0') {
         text_addf(out, "flags: %s\n", flags);
     }
