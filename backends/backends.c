@@ -62,6 +62,7 @@ static void check_session(const struct session_driver *driver UNUSED)
     assert(driver->begin != NULL && driver->commit != NULL && driver->rollback != NULL);
     assert(driver->pump != NULL && driver->rows != NULL && driver->affected != NULL);
     assert(driver->classify != NULL && driver->socket != NULL && driver->cancel != NULL);
+    assert(driver->bulk_open != NULL && driver->bulk_row != NULL && driver->bulk_close != NULL);
 }
 
 void backends_check(void)

@@ -53,6 +53,15 @@ struct row {
 /* False ends the reading. */
 typedef bool (*row_visitor)(void *context, const struct row *row);
 
+/* Where the rows of a bulk load go. */
+struct bulk_spec {
+    const char *table;
+    const char *columns; /* "id, k, c"; NULL: all, in the table's own order */
+    size_t column_count; /* 1 … SESSION_BULK_COLUMNS */
+};
+#define SESSION_BULK_COLUMNS 32
+struct bulk;
+
 struct session_driver {
     enum dialect dialect;
     /* required */
@@ -83,11 +92,28 @@ struct session_driver {
     int (*socket)(struct session *session); /* -1: completes inside send */
     /* Asks the server to end the call under way; never waits. */
     void (*cancel)(struct session *session);
+    /* Many rows into one table, in the fastest way that the system has. Set-up work: unlike a call
+     * these wait for the server, until the deadline of the opening. Several may be open at once,
+     * and calls may come between. Rows belong to the transaction that is open when they are sent;
+     * all of them are there, in the order of the calls, once bulk_close has succeeded. */
+    bool (*bulk_open)(struct session *session, const struct bulk_spec *spec, int64_t deadline,
+                      struct bulk **out, struct err *err);
+    /* One row of column_count values, which are read before it returns. An error may be that of a
+     * row before it; after one, the bulk is good for nothing but its end. */
+    bool (*bulk_row)(struct bulk *bulk, const struct param *values, struct err *err);
+    /* Sends what was gathered if the rows are whole, and frees the bulk in any case. False: an
+     * error, or they were not whole. */
+    bool (*bulk_close)(struct bulk *bulk, bool is_whole, struct err *err);
 };
 
 /* First member of every driver's session. */
 struct session {
     const struct session_driver *driver;
+};
+
+/* First member of every driver's bulk. */
+struct bulk {
+    struct session *session;
 };
 
 /* Runs one text statement and waits for its end. Rows go to `visit` unless NULL. For set-up work

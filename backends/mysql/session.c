@@ -57,6 +57,7 @@ struct my_session {
     MYSQL_RES *result;
     int64_t affected;
     struct growing sql;
+    size_t sql_bytes;
     struct my_row_space *rows;
 };
 
@@ -106,7 +107,7 @@ static void start_step(struct my_session *my, enum step step)
     switch (step) {
     case STEP_QUERY:
         my->status = mysql_real_query_start(&my->failed, my->mysql, my->sql.data,
-                                            (unsigned long)strlen(my->sql.data));
+                                            (unsigned long)my->sql_bytes);
         break;
     case STEP_STORE:
         my->status = mysql_store_result_start(&my->result, my->mysql);
@@ -116,7 +117,7 @@ static void start_step(struct my_session *my, enum step step)
         break;
     case STEP_PREPARE:
         my->status = mysql_stmt_prepare_start(&my->failed, statement, my->sql.data,
-                                              (unsigned long)strlen(my->sql.data));
+                                              (unsigned long)my->sql_bytes);
         break;
     case STEP_EXECUTE:
         my->status = mysql_stmt_execute_start(&my->failed, statement);
@@ -266,17 +267,17 @@ static void forget_result(struct my_session *my)
     my->affected = 0;
 }
 
-static bool keep_sql(struct my_session *my, const char *sql, struct err *err)
+static bool keep_sql(struct my_session *my, struct bytes sql, struct err *err)
 {
-    size_t size = strlen(sql) + 1;
-    if (!reserve(my, &my->sql, size, err)) {
+    if (!reserve(my, &my->sql, sql.size + 1, err)) {
         return false;
     }
-    memcpy(my->sql.data, sql, size);
+    memcpy(my->sql.data, sql.data, sql.size);
+    my->sql_bytes = sql.size;
     return true;
 }
 
-static bool my_send_text(struct session *session, const char *sql, struct err *err)
+bool my_send_bytes(struct session *session, struct bytes sql, struct err *err)
 {
     struct my_session *my = my_of(session);
     forget_result(my);
@@ -286,6 +287,16 @@ static bool my_send_text(struct session *session, const char *sql, struct err *e
     }
     start_step(my, STEP_QUERY);
     return true;
+}
+
+static bool my_send_text(struct session *session, const char *sql, struct err *err)
+{
+    return my_send_bytes(session, (struct bytes){.data = sql, .size = strlen(sql)}, err);
+}
+
+MYSQL *my_connection_of(struct session *session)
+{
+    return my_of(session)->mysql;
 }
 
 static bool my_begin(struct session *session, struct err *err)
@@ -354,7 +365,8 @@ static bool my_prepare(struct session *session, unsigned number, const char *sql
     if (slot->statement == NULL) {
         slot->statement = mysql_stmt_init(my->mysql);
     }
-    if (slot->statement == NULL || !keep_sql(my, sql, err) ||
+    if (slot->statement == NULL ||
+        !keep_sql(my, (struct bytes){.data = sql, .size = strlen(sql)}, err) ||
         !make_slot(my, slot, type_count, err)) {
         return err_memory(err);
     }
@@ -507,4 +519,7 @@ const struct session_driver mysql_session = {
     .classify = my_classify,
     .socket = my_descriptor,
     .cancel = my_cancel,
+    .bulk_open = my_bulk_open,
+    .bulk_row = my_bulk_row,
+    .bulk_close = my_bulk_close,
 };

@@ -9,12 +9,14 @@
  * session that is closed in the middle of a call is cancelled first: the server would go on.
  */
 #include <endian.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "backends/postgresql/bulk.h"
 #include "backends/postgresql/connection.h"
 #include "backends/postgresql/placeholder.h"
 #include "backends/postgresql/postgresql.h"
@@ -39,7 +41,8 @@ struct pg_session {
     struct err *farewell; /* what the server said before it closed the connection; NULL: nothing */
     bool is_busy;
     bool is_flushed;
-    bool is_copying; /* the statement asked for COPY, which no caller speaks */
+    bool is_copying;   /* the statement asked for COPY */
+    struct bytes rows; /* for it; data NULL: the caller has none, and does not speak COPY */
     bool is_prepared[SLOT_COUNT];
     char *texts; /* terminated copies of text parameters, for the length of a send */
     size_t text_capacity;
@@ -115,6 +118,7 @@ static bool begin_call(struct pg_session *pg, int sent, struct err *err)
     }
     pg->is_busy = true;
     pg->is_flushed = PQflush(pg->conn) == 0;
+    pg->rows = (struct bytes){0};
     return true;
 }
 
@@ -189,23 +193,25 @@ static enum session_state refuse_copy(struct pg_session *pg, struct err *err)
     return SESSION_FAILED;
 }
 
-static enum session_state pg_pump(struct session *session, struct err *err)
+/* The library takes all at once, in memory of its own, and sends it as it can. */
+static enum session_state give_rows(struct pg_session *pg, struct err *err)
 {
-    struct pg_session *pg = pg_of(session);
-    if (!pg->is_busy) {
-        return SESSION_DONE;
+    if (pg->rows.data == NULL) {
+        return refuse_copy(pg, err);
     }
-    if (PQconsumeInput(pg->conn) == 0) {
+    if (PQputCopyData(pg->conn, pg->rows.data, (int)pg->rows.size) != 1 ||
+        PQputCopyEnd(pg->conn, NULL) != 1) {
         return pump_lost(pg, err);
     }
-    int unsent = pg->is_flushed ? 0 : PQflush(pg->conn);
-    if (unsent < 0) {
-        return pump_lost(pg, err);
-    }
-    if (unsent > 0) {
-        return SESSION_WANT_WRITE;
-    }
-    pg->is_flushed = true;
+    pg->is_copying = false;
+    pg->is_flushed = false;
+    pg->rows = (struct bytes){0};
+    return SESSION_WANT_WRITE;
+}
+
+/* Reads as far as it can; WANT_WRITE where rows of a COPY are to be sent now. */
+static enum session_state read_results(struct pg_session *pg, struct err *err)
+{
     while (!PQisBusy(pg->conn)) {
         PGresult *result = PQgetResult(pg->conn);
         if (result == NULL) {
@@ -213,10 +219,34 @@ static enum session_state pg_pump(struct session *session, struct err *err)
         }
         keep_result(pg, result);
         if (pg->is_copying) {
-            return refuse_copy(pg, err);
+            return give_rows(pg, err);
         }
     }
     return SESSION_WANT_READ;
+}
+
+static enum session_state pg_pump(struct session *session, struct err *err)
+{
+    struct pg_session *pg = pg_of(session);
+    enum session_state state = SESSION_WANT_WRITE;
+    if (!pg->is_busy) {
+        return SESSION_DONE;
+    }
+    if (PQconsumeInput(pg->conn) == 0) {
+        return pump_lost(pg, err);
+    }
+    while (state == SESSION_WANT_WRITE) {
+        int unsent = pg->is_flushed ? 0 : PQflush(pg->conn);
+        if (unsent < 0) {
+            return pump_lost(pg, err);
+        }
+        if (unsent > 0) {
+            return SESSION_WANT_WRITE;
+        }
+        pg->is_flushed = true;
+        state = read_results(pg, err);
+    }
+    return state;
 }
 
 static bool pg_send_text(struct session *session, const char *sql, struct err *err)
@@ -224,6 +254,17 @@ static bool pg_send_text(struct session *session, const char *sql, struct err *e
     struct pg_session *pg = pg_of(session);
     forget_results(pg);
     return begin_call(pg, PQsendQuery(pg->conn, sql), err);
+}
+
+bool pg_send_copy(struct session *session, const char *sql, struct bytes rows, struct err *err)
+{
+    struct pg_session *pg = pg_of(session);
+    assert(rows.size <= INT_MAX);
+    if (!pg_send_text(session, sql, err)) {
+        return false;
+    }
+    pg->rows = rows;
+    return true;
 }
 
 static bool pg_begin(struct session *session, struct err *err)
@@ -496,4 +537,7 @@ const struct session_driver postgresql_session = {
     .classify = pg_classify,
     .socket = pg_socket,
     .cancel = pg_cancel,
+    .bulk_open = pg_bulk_open,
+    .bulk_row = pg_bulk_row,
+    .bulk_close = pg_bulk_close,
 };
