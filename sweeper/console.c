@@ -43,20 +43,6 @@ static void copy_plain(char *buffer, size_t size, const char *text)
     buffer[used] = '\0';
 }
 
-/* "45s", "12min", "3h04min", "2d03h" */
-static void format_left(char *buffer, size_t size, int64_t ms)
-{
-    long long s = (long long)(ms / 1000);
-    if (s < 90)
-        snprintf(buffer, size, "%llds", s);
-    else if (s < 90LL * 60)
-        snprintf(buffer, size, "%lldmin", (s + 30) / 60);
-    else if (s < 48LL * 3600)
-        snprintf(buffer, size, "%lldh%02lldmin", s / 3600, s % 3600 / 60);
-    else
-        snprintf(buffer, size, "%lldd%02lldh", s / 86400, s % 86400 / 3600);
-}
-
 /* ---- the line ---- */
 
 struct line {
@@ -143,7 +129,7 @@ static void line_fill(struct line *line, const struct console *console)
     if (!isnan(console->throughput_per_s))
         (void)line_add(line, "  %.1f/s", console->throughput_per_s);
     if (console->eta_ms >= 0) {
-        format_left(left, sizeof(left), console->eta_ms);
+        clock_format_span(console->eta_ms, left, sizeof(left));
         (void)line_add(line, "  ETA %s", left);
     }
     if (!isnan(console->p99_ms))
@@ -231,7 +217,7 @@ void console_trial(struct console *console, int64_t number, int64_t count, const
     console->p99_ms = NAN;
     copy_plain(console->point, sizeof(console->point), point);
     if (eta_ms >= 0)
-        format_left(left, sizeof(left), eta_ms);
+        clock_format_span(eta_ms, left, sizeof(left));
     char of[32] = "";
     if (count > 0)
         snprintf(of, sizeof(of), " of %lld", (long long)count);

@@ -129,3 +129,17 @@ void clock_format_wall(int64_t wall_us, char *buffer, size_t size)
              utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
              (int)(wall_us / 1000 % 1000));
 }
+
+void clock_format_span(int64_t ms, char *buffer, size_t size)
+{
+    long long s = (long long)(ms / 1000);
+    if (s < 90) {
+        snprintf(buffer, size, "%llds", s);
+    } else if (s < 90LL * 60) {
+        snprintf(buffer, size, "%lldmin", (s + 30) / 60);
+    } else if (s < 48LL * 3600) {
+        snprintf(buffer, size, "%lldh%02lldmin", s / 3600, s % 3600 / 60);
+    } else {
+        snprintf(buffer, size, "%lldd%02lldh", s / 86400, s % 86400 / 3600);
+    }
+}

@@ -29,6 +29,10 @@ bool clock_passed(int64_t deadline_ns);
 /* "2026-12-01T01:24:07.123Z" (RFC 3339, UTC, milliseconds); buffer of at least 32 bytes. */
 void clock_format_wall(int64_t wall_us, char *buffer, size_t size);
 
+/* A length of time for people: "45s", "12min", "3h04min", "2d03h"; ms >= 0. */
+#define CLOCK_SPAN_BYTES 32
+void clock_format_span(int64_t ms, char *buffer, size_t size);
+
 /* For tests: replaces every source above; NULL puts the real one back. */
 struct clock_source {
     int64_t (*now_ns)(void);

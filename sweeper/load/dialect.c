@@ -5,9 +5,11 @@
 
 #include <string.h>
 
+enum { SQL_BYTES = 1024 };
+
 static const struct dialect_row rows[] = {
     {.dialect = DIALECT_POSTGRESQL,
-     .serial_key = "serial primary key",
+     .serial = "serial",
      .create_table = "create table {table} ({columns})",
      .comment_table = "comment on table {table} is '{text}'",
      .look_up = "select case when c.relkind = 'r'"
@@ -22,7 +24,7 @@ static const struct dialect_row rows[] = {
      .refresh = "analyze {table}",
      .serial_next = "select setval(pg_get_serial_sequence('{table}', 'id'), max(id)) from {table}"},
     {.dialect = DIALECT_MYSQL,
-     .serial_key = "integer not null auto_increment primary key",
+     .serial = "integer not null auto_increment",
      .create_table = "create table {table} ({columns}) comment = '{text}'",
      .look_up = "select case when table_type = 'BASE TABLE' then table_comment else '' end"
                 " from information_schema.tables"
@@ -35,7 +37,7 @@ static const struct dialect_row rows[] = {
                     " and index_name = '{columns}'",
      .refresh = "analyze table {table}"},
     {.dialect = DIALECT_SQLITE,
-     .serial_key = "integer primary key",
+     .serial = "integer",
      .create_table = "create table {table} ({columns} /* {text} */)",
      .look_up = "select case when type = 'table' then sql else '' end"
                 " from sqlite_schema where lower(name) = lower('{table}')",
@@ -49,7 +51,7 @@ static const struct dialect_row rows[] = {
      .index_gap = "select (select count(*) from {table} not indexed)"
                   " - (select count(*) from {table} indexed by {columns})"},
     {.dialect = DIALECT_OTHER,
-     .serial_key = "integer not null primary key",
+     .serial = "integer not null",
      .create_table = "create table {table} ({columns})",
      .look_up = NULL,
      .marked = NULL,
@@ -92,4 +94,19 @@ void dialect_sql(char *out, size_t size, const char *pattern, const char *table,
         at += length;
     }
     out[at] = '\0';
+}
+
+bool dialect_has_index(struct session *session, const char *table, const char *index,
+                       int64_t deadline, bool *out, struct err *err)
+{
+    char sql[SQL_BYTES];
+    const char *count = NULL;
+    struct arena arena;
+    dialect_sql(sql, sizeof sql, dialect_of(session->driver->dialect)->index_count, table, index,
+                "");
+    arena_open(&arena, 1u << 16);
+    bool ok = session_value(session, sql, deadline, &arena, &count, err);
+    *out = ok && count != NULL && strcmp(count, "0") != 0;
+    arena_close(&arena);
+    return ok || err_while(err, "looking for index %s", index);
 }

@@ -8,7 +8,7 @@
 
 struct dialect_row {
     enum dialect dialect;
-    const char *serial_key; /* column type of an integer key that numbers itself */
+    const char *serial; /* type of an integer key that numbers itself, before "primary key" */
     /* Patterns for dialect_sql. The mark ({text}) is kept in the table itself, so that it goes when
      * the table goes. */
     const char *create_table;
@@ -31,6 +31,10 @@ struct dialect_row {
 };
 
 const struct dialect_row *dialect_of(enum dialect dialect);
+
+/* Whether the table has an index of that name. */
+bool dialect_has_index(struct session *session, const char *table, const char *index,
+                       int64_t deadline, bool *out, struct err *err) MUST_USE;
 
 /* Puts {table}, {columns} and {text} into a pattern. The parts come from code and numbers, never
  * from outside. Cut at size, always terminated. */

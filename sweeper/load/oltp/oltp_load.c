@@ -1,23 +1,21 @@
 /*
  * Loads, checks and removes the oltp workload's tables. A row follows from the seed, its table and
- * its number alone, so that every load gives the same data whatever the batch.
+ * its number alone, so that every load gives the same data whoever loads which part of it. A load
+ * that was cut off goes on with the parts that are missing.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sweeper/load/dialect.h"
+#include "sweeper/load/loader.h"
 #include "sweeper/load/mark.h"
 #include "sweeper/load/oltp/oltp.h"
 
-enum {
-    BATCH_ROWS = 500,
-    BATCHES_PER_TRANSACTION = 20,
-    NAME_BYTES = 32,
-    NOTE_BYTES = 200,
-    VERSION = 1
-};
-#define USED "used: " /* before the note of data that a drive has written to */
+enum { PART_ROWS = 25000, NAME_BYTES = 32, NOTE_BYTES = 200, VERSION = 1 };
+#define USED "used: "       /* before the note of data that a drive has written to */
+#define LOADING "loading: " /* of data of which each part has a note of its own */
+#define PART_NOTES "oltp part "
 
 static void name_table(int64_t table, char out[NAME_BYTES])
 {
@@ -48,7 +46,15 @@ static bool check_names(const struct workload_spec *spec, struct session *sessio
     return true;
 }
 
-static void add_row(const struct oltp_plan *plan, int64_t table, int64_t id, struct text *sql)
+/* ---- parts: so many rows of a table, by one transaction ---- */
+
+static int64_t parts_a_table(const struct workload_spec *spec)
+{
+    return (spec->rows + PART_ROWS - 1) / PART_ROWS;
+}
+
+static bool add_row(const struct oltp_plan *plan, int64_t table, int64_t id, struct bulk *bulk,
+                    struct err *err)
 {
     struct random random;
     char c[OLTP_C_BYTES + 1];
@@ -57,111 +63,121 @@ static void add_row(const struct oltp_plan *plan, int64_t table, int64_t id, str
     int64_t k = distribution_draw(&plan->distribution, &random);
     oltp_digits(&random, 10, c);
     oltp_digits(&random, 5, pad);
-    text_addf(sql, "(%" PRId64 ",%" PRId64 ",'%s','%s')", id, k, c, pad);
+    const struct param values[] = {
+        {.type = PARAM_INT, .integer = id},
+        {.type = PARAM_INT, .integer = k},
+        {.type = PARAM_TEXT, .text = {.data = c, .size = OLTP_C_BYTES}},
+        {.type = PARAM_TEXT, .text = {.data = pad, .size = OLTP_PAD_BYTES}},
+    };
+    return bulk->session->driver->bulk_row(bulk, values, err);
 }
 
-static bool insert_batch(const struct oltp_plan *plan, struct session *session, int64_t table,
-                         int64_t first, int64_t last, int64_t deadline, struct arena *scratch,
-                         struct err *err)
-{
-    struct text sql;
-    text_open(&sql, scratch);
-    text_addf(&sql, "insert into sbtest%" PRId64 " (id, k, c, pad) values ", table);
-    for (int64_t id = first; id <= last; id++) {
-        if (id > first) {
-            text_add_char(&sql, ',');
-        }
-        add_row(plan, table, id, &sql);
-    }
-    const char *text = text_done(&sql);
-    return text == NULL ? err_memory(err)
-                        : session_execute(session, text, NULL, NULL, deadline, err);
-}
-
-static void tell(void (*note)(void *, const char *), void *context, const char *name, int64_t done,
-                 int64_t all)
-{
-    char text[96];
-    if (note != NULL) {
-        snprintf(text, sizeof text, "loading %s: %" PRId64 " %%", name, 100 * done / all);
-        note(context, text);
-    }
-}
-
-static bool fill_table(const struct oltp_plan *plan, struct session *session, int64_t table,
-                       int64_t deadline, void (*note)(void *, const char *), void *context,
-                       struct err *err)
+static bool fill_part(const struct oltp_plan *plan, int64_t table, int64_t part,
+                      struct session *session, int64_t deadline, struct err *err)
 {
     char name[NAME_BYTES];
-    struct arena scratch;
-    bool ok = true;
-    int64_t batch = 0;
+    const struct bulk_spec spec = {.table = name, .columns = "id, k, c, pad", .column_count = 4};
+    struct bulk *bulk = NULL;
+    int64_t last = (part + 1) * PART_ROWS;
+    last = last < plan->spec->rows ? last : plan->spec->rows;
     name_table(table, name);
-    arena_open(&scratch, 16u << 20);
-    for (int64_t first = 1; ok && first <= plan->spec->rows; first += BATCH_ROWS, batch++) {
-        int64_t last = first + BATCH_ROWS - 1;
-        last = last < plan->spec->rows ? last : plan->spec->rows;
-        bool is_first = batch % BATCHES_PER_TRANSACTION == 0;
-        bool is_last = batch % BATCHES_PER_TRANSACTION == BATCHES_PER_TRANSACTION - 1 ||
-                       last == plan->spec->rows;
-        arena_reset(&scratch);
-        ok = (!is_first || session_execute(session, "begin", NULL, NULL, deadline, err)) &&
-             insert_batch(plan, session, table, first, last, deadline, &scratch, err) &&
-             (!is_last || session_execute(session, "commit", NULL, NULL, deadline, err));
-        if (is_last) {
-            tell(note, context, name, last, plan->spec->rows);
-        }
+    if (!session->driver->bulk_open(session, &spec, deadline, &bulk, err)) {
+        return err_while(err, "loading table %s", name);
     }
-    arena_close(&scratch);
-    return ok || err_while(err, "loading table %s", name);
+    bool ok = true;
+    for (int64_t id = part * PART_ROWS + 1; ok && id <= last; id++) {
+        ok = add_row(plan, table, id, bulk, err);
+    }
+    return session->driver->bulk_close(bulk, ok, err) || err_while(err, "loading table %s", name);
 }
 
-static bool finish_table(struct session *session, int64_t table, int64_t deadline, struct err *err)
+static bool load_part(const void *data, size_t piece, struct session *session, int64_t deadline,
+                      struct err *err)
 {
+    const struct oltp_plan *plan = data;
+    int64_t parts = parts_a_table(plan->spec);
+    return loader_begin(session, deadline, err) &&
+           fill_part(plan, (int64_t)piece / parts + 1, (int64_t)piece % parts, session, deadline,
+                     err) &&
+           loader_commit(session, PART_NOTES, piece, deadline, err);
+}
+
+/* ---- after the rows ---- */
+
+static bool add_index(struct session *session, const char *table, const char *index,
+                      const char *sql, int64_t deadline, struct err *err)
+{
+    bool is_there = false;
+    return (dialect_has_index(session, table, index, deadline, &is_there, err) &&
+            (is_there || session_execute(session, sql, NULL, NULL, deadline, err))) ||
+           err_while(err, "indexing table %s", table);
+}
+
+static bool index_table(const void *plan, size_t piece, struct session *session, int64_t deadline,
+                        struct err *err)
+{
+    (void)plan;
+    const struct dialect_row *dialect = dialect_of(session->driver->dialect);
+    char name[NAME_BYTES];
+    char index[NAME_BYTES + 8];
+    char sql[256];
+    name_table((int64_t)piece + 1, name);
+    if (dialect->keys_later) {
+        snprintf(index, sizeof index, "%s_pkey", name);
+        snprintf(sql, sizeof sql, "alter table %s add constraint %s primary key (id)", name, index);
+        if (!add_index(session, name, index, sql, deadline, err)) {
+            return false;
+        }
+    }
+    snprintf(index, sizeof index, "k_%zu", piece + 1);
+    snprintf(sql, sizeof sql, "create index %s on %s (k)", index, name);
+    if (!add_index(session, name, index, sql, deadline, err)) {
+        return false;
+    }
+    if (dialect->serial_next == NULL) {
+        return true;
+    }
+    dialect_sql(sql, sizeof sql, dialect->serial_next, name, "", "");
+    return session_execute(session, sql, NULL, NULL, deadline, err) ||
+           err_while(err, "numbering table %s", name);
+}
+
+static bool refresh_table(const void *plan, size_t piece, struct session *session, int64_t deadline,
+                          struct err *err)
+{
+    (void)plan;
     const struct dialect_row *dialect = dialect_of(session->driver->dialect);
     char name[NAME_BYTES];
     char sql[256];
-    name_table(table, name);
-    snprintf(sql, sizeof sql, "create index k_%" PRId64 " on %s (k)", table, name);
-    if (!session_execute(session, sql, NULL, NULL, deadline, err)) {
-        return err_while(err, "indexing table %s", name);
-    }
-    if (dialect->serial_next != NULL) {
-        dialect_sql(sql, sizeof sql, dialect->serial_next, name, "", "");
-        if (!session_execute(session, sql, NULL, NULL, deadline, err)) {
-            return err_while(err, "numbering table %s", name);
-        }
-    }
     if (dialect->refresh == NULL) {
         return true;
     }
+    name_table((int64_t)piece + 1, name);
     dialect_sql(sql, sizeof sql, dialect->refresh, name, "", "");
     return session_execute(session, sql, NULL, NULL, deadline, err) ||
            err_while(err, "refreshing statistics of %s", name);
 }
 
-static bool load_table(const struct oltp_plan *plan, struct session *session, int64_t table,
-                       int64_t deadline, void (*note)(void *, const char *), void *context,
-                       struct err *err)
+/* ---- what is there ---- */
+
+/* Where a table is not kept in the order of its key, the key is made after the rows. */
+static bool create_table(struct session *session, int64_t table, int64_t deadline, struct err *err)
 {
     const struct dialect_row *dialect = dialect_of(session->driver->dialect);
     char name[NAME_BYTES];
     char columns[256];
     name_table(table, name);
     snprintf(columns, sizeof columns,
-             "id %s, k integer default 0 not null, c char(120) default '' not null, "
+             "id %s%s, k integer default 0 not null, c char(120) default '' not null, "
              "pad char(60) default '' not null",
-             dialect->serial_key);
+             dialect->serial, dialect->keys_later ? "" : " primary key");
     return mark_drop(session, name, deadline, err) &&
-           mark_create(session, name, columns, deadline, err) &&
-           fill_table(plan, session, table, deadline, note, context, err) &&
-           finish_table(session, table, deadline, err);
+           mark_create(session, name, columns, deadline, err);
 }
 
-/* Whether the data are there as wanted, and as they were loaded: the note "oltp" says so, unless a
- * table went since. */
-static bool is_loaded(const struct workload_spec *spec, const char *wanted, struct session *session,
-                      int64_t deadline, bool *out, struct err *err)
+/* Sets *out where the note "oltp" is `wanted`, unless a table went since. */
+static bool has_note(const struct workload_spec *spec, const char *wanted, struct session *session,
+                     int64_t deadline, bool *out, struct err *err)
 {
     const char *loaded = NULL;
     struct arena arena;
@@ -179,30 +195,73 @@ static bool is_loaded(const struct workload_spec *spec, const char *wanted, stru
     return ok;
 }
 
-bool oltp_prepare(const struct load_job *job, const void *data, struct session *session,
+/* The note says "loading" once the tables are there and empty, and no part has a note. */
+static bool start_anew(const struct loader *loader, const char *loading, struct session *session,
+                       struct err *err)
+{
+    int64_t deadline = loader->deadline;
+    bool ok = mark_set(session, "oltp", "changing", deadline, err) &&
+              mark_forget(session, PART_NOTES "%", deadline, err);
+    for (int64_t table = 1; ok && table <= loader->job->workload.tables; table++) {
+        ok = create_table(session, table, deadline, err);
+    }
+    return ok && mark_set(session, "oltp", loading, deadline, err);
+}
+
+static bool load_all(const struct loader *loader, const char *wanted, struct arena *arena,
+                     struct session *session, struct err *err)
+{
+    const struct workload_spec *spec = &loader->job->workload;
+    size_t tables = (size_t)spec->tables;
+    size_t count = tables * (size_t)parts_a_table(spec);
+    bool *done = ARENA_ARRAY(arena, bool, count);
+    char loading[NOTE_BYTES + sizeof LOADING];
+    bool is_begun = false;
+    snprintf(loading, sizeof loading, "%s%s", LOADING, wanted);
+    if (done == NULL) {
+        return err_memory(err);
+    }
+    if (!has_note(spec, loading, session, loader->deadline, &is_begun, err) ||
+        (!is_begun && !start_anew(loader, loading, session, err)) ||
+        !loader_find_done(session, PART_NOTES, loader->deadline, done, count, err)) {
+        return false;
+    }
+    const struct loader_stage rows = {"loading", count, done, load_part};
+    const struct loader_stage indexes = {"indexing", tables, NULL, index_table};
+    const struct loader_stage statistics = {"analyzing", tables, NULL, refresh_table};
+    return loader_run(loader, &rows, session, err) && loader_run(loader, &indexes, session, err) &&
+           loader_run(loader, &statistics, session, err) &&
+           mark_set(session, "oltp", wanted, loader->deadline, err);
+}
+
+bool oltp_prepare(const struct load_job *job, const void *plan, struct session *session,
                   int64_t deadline, void (*note)(void *, const char *), void *context,
                   struct err *err)
 {
-    const struct oltp_plan *plan = data;
     char wanted[NOTE_BYTES];
+    char what[64];
+    const struct loader loader = {.job = job,
+                                  .plan = plan,
+                                  .what = what,
+                                  .deadline = deadline,
+                                  .note = note,
+                                  .context = context};
     bool is_there = false;
+    struct arena arena;
     fingerprint(&job->workload, wanted, sizeof wanted);
+    snprintf(what, sizeof what, "oltp, %" PRId64 " table%s", job->workload.tables,
+             job->workload.tables == 1 ? "" : "s");
     if (!check_names(&job->workload, session, deadline, err) ||
-        !is_loaded(&job->workload, wanted, session, deadline, &is_there, err)) {
+        !has_note(&job->workload, wanted, session, deadline, &is_there, err)) {
         return false;
     }
     if (is_there) {
         return true;
     }
-    if (!mark_set(session, "oltp", "loading", deadline, err)) {
-        return false;
-    }
-    for (int64_t table = 1; table <= job->workload.tables; table++) {
-        if (!load_table(plan, session, table, deadline, note, context, err)) {
-            return false;
-        }
-    }
-    return mark_set(session, "oltp", wanted, deadline, err);
+    arena_open(&arena, (size_t)1 << 30);
+    bool ok = load_all(&loader, wanted, &arena, session, err);
+    arena_close(&arena);
+    return ok;
 }
 
 bool oltp_spoil(const struct load_job *job, const void *plan, struct session *session,
@@ -348,5 +407,5 @@ bool oltp_cleanup(const struct load_job *job, const void *plan, struct session *
             return false;
         }
     }
-    return mark_forget(session, "oltp", deadline, err);
+    return mark_forget(session, "oltp%", deadline, err);
 }

@@ -204,9 +204,10 @@ bool tpcc_refresh(struct session *session, enum tpcc_table table, int64_t deadli
 
 /* The rows come in units, each loaded by one transaction, which notes it. */
 size_t tpcc_unit_count(const struct tpcc_plan *plan);
-/* "tpcc item 3" of the only table that no transaction changes, else "tpcc part 12". */
-enum { TPCC_UNIT_NAME_BYTES = 40 };
-void tpcc_unit_name(size_t unit, char out[TPCC_UNIT_NAME_BYTES]);
+/* Its notes: the first units are those of the only table that no transaction changes. */
+#define TPCC_ITEM_NOTES "tpcc item "
+#define TPCC_PART_NOTES "tpcc part "
+enum { TPCC_ITEM_UNITS = 10 };
 bool tpcc_load_unit(const struct tpcc_plan *plan, size_t unit, struct session *session,
                     int64_t deadline, struct err *err);
 

@@ -119,21 +119,6 @@ size_t tpcc_index_count(void)
     return TPCC_TABLES + COUNT_OF(index_rows);
 }
 
-static bool has_index(struct session *session, const char *table, const char *index,
-                      int64_t deadline, bool *out, struct err *err)
-{
-    char sql[SQL_BYTES];
-    const char *count = NULL;
-    struct arena arena;
-    dialect_sql(sql, sizeof sql, dialect_of(session->driver->dialect)->index_count, table, index,
-                "");
-    arena_open(&arena, 1u << 16);
-    bool ok = session_value(session, sql, deadline, &arena, &count, err);
-    *out = ok && count != NULL && strcmp(count, "0") != 0;
-    arena_close(&arena);
-    return ok || err_while(err, "looking for index %s", index);
-}
-
 /* The first TPCC_TABLES are the keys. */
 bool tpcc_create_index(struct session *session, size_t index, int64_t deadline, struct err *err)
 {
@@ -156,7 +141,7 @@ bool tpcc_create_index(struct session *session, size_t index, int64_t deadline, 
         snprintf(sql, sizeof sql, "create index %s on %s (%s)", name, table,
                  index_rows[index - TPCC_TABLES].columns);
     }
-    if (!has_index(session, table, name, deadline, &is_there, err)) {
+    if (!dialect_has_index(session, table, name, deadline, &is_there, err)) {
         return false;
     }
     return is_there || session_execute(session, sql, NULL, NULL, deadline, err) ||
