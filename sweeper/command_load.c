@@ -7,6 +7,7 @@
 
 #include "sweeper/base/log.h"
 #include "sweeper/commands.h"
+#include "sweeper/console.h"
 #include "sweeper/load/workload.h"
 #include "sweeper/load_report.h"
 #include "sweeper/sweepfile.h"
@@ -106,8 +107,7 @@ static bool read_job(const struct cli *cli, struct load_job *out, struct arena *
 
 static void say_note(void *context, const char *text)
 {
-    (void)context;
-    log_line(LOG_INFO, "%s", text);
+    console_note(context, text);
 }
 
 static void say_second(void *context, const struct load_second *second)
@@ -124,13 +124,16 @@ static bool run_job(const struct load_job *job, const char *format, struct arena
 {
     struct host *here = NULL;
     struct load_result result = {0};
-    struct load_progress progress = {.note = say_note, .second = say_second};
+    struct console console;
+    struct load_progress progress = {.context = &console, .note = say_note, .second = say_second};
     int64_t limit_ms = job->operation == LOAD_DRIVE ? load_drive_limit_ms(&job->workload)
                                                     : job->workload.prepare_timeout_ms;
+    console_open(&console);
     bool ok =
         host_open(NULL, CLOCK_NEVER, &here, err) &&
         load_run(here, NULL, job, clock_deadline_ms(limit_ms), &progress, arena, &result, err);
     host_close(here);
+    console_close(&console);
     return ok && (job->operation != LOAD_DRIVE || load_report(&result, format, arena, out, err));
 }
 

@@ -88,10 +88,20 @@ static double stage_share(const struct console *console)
     return fmin(1, fmax(0, gone / (double)console->stage_length_ns));
 }
 
-/* The bar shows the sweep; where its length is unknown, the stage. */
+/* What a note says of how far its work is, "40 %"; 0 where it says nothing. */
+static double note_share(const char *note)
+{
+    const char *end = strstr(note, " %");
+    const char *start = end;
+    while (start != NULL && start > note && start[-1] >= '0' && start[-1] <= '9')
+        start--;
+    return start == end ? 0 : strtod(start, NULL) / 100;
+}
+
+/* The bar shows the sweep; where its length is unknown, the stage, or what the stage notes. */
 static void line_add_bar(struct line *line, const struct console *console)
 {
-    double share = stage_share(console);
+    double share = console->stage_length_ns > 0 ? stage_share(console) : note_share(console->note);
     if (console->trial_count > 0)
         share = ((double)console->trial_number - 1) / (double)console->trial_count;
     share = fmin(1, fmax(0, share));
@@ -179,7 +189,7 @@ static void before_log_line(void)
 
 static void after_log_line(void)
 {
-    if (shown != NULL && shown->stage[0] != '\0')
+    if (shown != NULL && (shown->stage[0] != '\0' || shown->note[0] != '\0'))
         draw(shown);
 }
 
@@ -258,7 +268,8 @@ void console_note(struct console *console, const char *text)
         return;
     }
     int64_t now_ns = clock_now_ns();
-    if (console->noted_ns != 0 && now_ns - console->noted_ns < NOTE_EVERY_MS * NS_PER_MS)
+    if (note_share(console->note) < 1 && console->noted_ns != 0 &&
+        now_ns - console->noted_ns < NOTE_EVERY_MS * NS_PER_MS)
         return;
     console->noted_ns = now_ns;
     log_line(LOG_INFO, "%s", text);

@@ -1,6 +1,6 @@
 /*
- * What a person sees while a sweep runs: a progress bar on a terminal (trial, stage, current
- * throughput, ETA, best so far), one line per stage in a log. Speaks to standard error.
+ * What a person sees while a sweep or a load runs: a progress bar on a terminal (trial, stage,
+ * current throughput, ETA, best so far), one line per stage in a log. Speaks to standard error.
  */
 #ifndef SWEEPER_CONSOLE_H
 #define SWEEPER_CONSOLE_H
@@ -32,7 +32,9 @@ void console_trial(struct console *console, int64_t number, int64_t count, const
 void console_stage(struct console *console, const char *stage, const char *sentence,
                    int64_t expected_ms);
 void console_second(struct console *console, double throughput_per_s, double p99_ms);
-void console_note(struct console *console, const char *text); /* "loading sbtest1: 40 %" */
+/* What a long stage is doing: "loading oltp, 4 tables: 40 %, 12s left". A terminal shows each, in
+ * its bar too where no trials are counted; a log has one in a while, and those that say 100 %. */
+void console_note(struct console *console, const char *text);
 void console_best(struct console *console, const char *text);
 
 #endif

@@ -38,7 +38,8 @@ struct load_script {
 struct workload_spec {
     const char *kind; /* "oltp", "tpcc", "script", "command" */
     int64_t clients;
-    int64_t threads;      /* event-loop threads of the worker; 0: one per CPU, at most clients */
+    int64_t threads;      /* of the worker: event loops, at most one per client, or loading
+                             sessions; 0: one per CPU */
     double rate_per_s;    /* 0: closed loop */
     const char *arrivals; /* of an open loop: "constant" | "poisson" */
     int64_t warm_up_ms;
@@ -120,7 +121,7 @@ enum load_frame {
     LOAD_FRAME_GO,
     LOAD_FRAME_SECOND,    /* struct load_second */
     LOAD_FRAME_MEASURING, /* empty: the warm-up is over */
-    LOAD_FRAME_PROGRESS,  /* string: "loading sbtest1: 40 %" */
+    LOAD_FRAME_PROGRESS,  /* string: "loading oltp, 4 tables: 40 %, 12s left" */
     LOAD_FRAME_RESULT,    /* struct load_result */
     LOAD_FRAME_ERROR      /* struct err */
 };

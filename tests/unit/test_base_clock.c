@@ -276,6 +276,27 @@ static void a_stop_wakes_who_sleeps_already(void **state)
     assert_int_equal(stop_asked(), SIGHUP);
 }
 
+static void spans_are_short(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } rows[] = {{0, "0s"},
+                {1999, "1s"},
+                {89999, "89s"},
+                {90000, "2min"},
+                {3600000, "60min"},
+                {5400000, "1h30min"},
+                {172800000, "2d00h"},
+                {INT64_MAX, "106751991167d07h"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[CLOCK_SPAN_BYTES];
+        clock_format_span(rows[i].ms, text, sizeof text);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_left_is_rounded_up, pretend, be_real),
         cmocka_unit_test_teardown(the_real_clock_goes_on, be_real),
         cmocka_unit_test_teardown(the_wall_clock_is_written_in_utc, be_real),
+        cmocka_unit_test(spans_are_short),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

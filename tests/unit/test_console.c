@@ -102,6 +102,22 @@ static void a_log_of_notes(void)
     console_close(&console);
 }
 
+/* As `load` shows it, without a sweep around it. */
+static void a_load(void)
+{
+    struct console console;
+    console_open(&console);
+    for (int i = 1; i <= 20; i++) {
+        char note[64];
+        snprintf(note, sizeof(note), "loading oltp, 4 tables: %d %%, %ds left", 2 * i, 30 - i);
+        console_note(&console, note);
+    }
+    log_line(LOG_INFO, "a line of the log");
+    console_note(&console, "loading oltp, 4 tables: 100 %");
+    console_note(&console, "indexing oltp, 4 tables: 100 %");
+    console_close(&console);
+}
+
 /* ---- the reader's side ---- */
 
 static void read_all(int descriptor)
@@ -286,6 +302,33 @@ static void notes_do_not_flood_a_log(void **state)
     assert_int_equal(lines, 10);
 }
 
+static void a_load_has_a_bar_of_its_own(void **state)
+{
+    (void)state;
+    char kept[OUTPUT_SIZE];
+    on_terminal(a_load, 120, "xterm", LOG_TEXT);
+    assert_holds(output, "[--------------------]   loading oltp, 4 tables: 2 %, 29s left\033[K");
+    assert_holds(output, "[########------------]   loading oltp, 4 tables: 40 %, 10s left\033[K");
+    assert_holds(output, "[####################]   indexing oltp, 4 tables: 100 %\033[K");
+    const char *after = strstr(output, "a line of the log");
+    assert_non_null(after);
+    assert_holds(after, "loading oltp, 4 tables: 40 %, 10s left"); /* drawn again behind it */
+    play_screen(kept, sizeof(kept));
+    assert_holds(kept, "a line of the log\n");
+    assert_null(strstr(kept, "oltp"));
+}
+
+static void a_log_of_a_load_is_sparse(void **state)
+{
+    (void)state;
+    in_log(a_load);
+    assert_holds(output, "loading oltp, 4 tables: 2 %, 29s left\n");
+    assert_null(strstr(output, " 4 %"));
+    assert_holds(output, "loading oltp, 4 tables: 100 %\n");
+    assert_holds(output, "indexing oltp, 4 tables: 100 %\n");
+    assert_null(strchr(output, '\r'));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +339,8 @@ int main(void)
         cmocka_unit_test(no_terminal_gets_no_escape_codes),
         cmocka_unit_test(a_dumb_terminal_and_a_json_log_get_no_bar),
         cmocka_unit_test(notes_do_not_flood_a_log),
+        cmocka_unit_test(a_load_has_a_bar_of_its_own),
+        cmocka_unit_test(a_log_of_a_load_is_sparse),
     };
     return cmocka_run_group_tests_name("console", tests, NULL, NULL);
 }
