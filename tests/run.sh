@@ -137,8 +137,12 @@ run_program() {
     if [[ $file == tests/conform/test_load* ]] && [ -x "$BUILD-tsan/$name" ]; then
         export DBSWEEP=$BUILD-tsan/dbsweep
         # TSan is slow: of sessions without a socket each test, of those with one a file of its own
-        local -a only=()
-        [ "$file" = tests/conform/test_load_postgresql.c ] || only=('sqlite: *')
+        # and the loads by several of them
+        local -a only=('sqlite: *')
+        case $file in
+        tests/conform/test_load_postgresql.c) only=() ;;
+        tests/conform/test_load_parts.c) only=('postgresql: oltp_*') ;;
+        esac
         run_test "$file (tsan)" "$BUILD-tsan/$name" "${only[@]}"
     fi
     if [[ $file == tests/conform/test_host* ]]; then
