@@ -312,7 +312,7 @@ main() {
     export CMOCKA_MESSAGE_OUTPUT=TAP LC_ALL=C.UTF-8 DBSWEEP_PLAIN=$BUILD/dbsweep
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
     export LSAN_OPTIONS=suppressions=$PWD/tests/support/lsan.supp:print_suppressions=0
-    export TSAN_OPTIONS=exitcode=66:halt_on_error=0
+    export TSAN_OPTIONS=exitcode=66:halt_on_error=1
     export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
     if needs_servers "${files[@]}"; then
         start_postgresql
