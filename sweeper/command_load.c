@@ -43,7 +43,7 @@ static bool fail_key(const char *key, struct err *err)
     char option[64];
     snprintf(option, sizeof option, "--%s", key);
     for (char *at = option; *at != '\0'; at++) {
-        *at = *at == '_' ? '-' : *at;
+        *at = (char)(*at == '_' ? '-' : *at);
     }
     return err_origin(err, "%s", option);
 }

@@ -10,7 +10,13 @@
 
 #include "sweeper/sweepfile_node.h"
 
-enum { FILE_LIMIT_BYTES = 4 << 20, SCRIPT_LIMIT = 64, WEIGHT_LIMIT = 1000000 };
+/* All of them travel in one frame. */
+enum {
+    FILE_LIMIT_BYTES = 4 << 20,
+    TOTAL_LIMIT_BYTES = 32 << 20,
+    SCRIPT_LIMIT = 64,
+    WEIGHT_LIMIT = 1000000
+};
 
 /* ---- bytes ---- */
 
@@ -148,6 +154,20 @@ static bool read_other(const char *path, const char *name, struct arena *arena,
     return path == NULL || read_file(path, arena, out, err);
 }
 
+static bool check_total(const struct workload_spec *workload, struct err *err)
+{
+    const struct load_script *others[] = {&workload->setup_script, &workload->teardown_script};
+    size_t total = 0;
+    for (size_t i = 0; i < workload->script_count + COUNT_OF(others); i++) {
+        const struct load_script *script =
+            i < workload->script_count ? &workload->scripts[i] : others[i - workload->script_count];
+        total += script->text != NULL ? strlen(script->text) : 0;
+    }
+    return total <= TOTAL_LIMIT_BYTES ||
+           err_set(err, ERR_CODE_sweep_file, "the scripts are larger than %d bytes together",
+                   TOTAL_LIMIT_BYTES);
+}
+
 bool workload_read_scripts(struct workload_spec *workload, const char *folder, struct arena *arena,
                            struct err *err)
 {
@@ -170,7 +190,8 @@ bool workload_read_scripts(struct workload_spec *workload, const char *folder, s
         }
     }
     return read_other(workload->setup, "setup", arena, &workload->setup_script, err) &&
-           read_other(workload->teardown, "teardown", arena, &workload->teardown_script, err);
+           read_other(workload->teardown, "teardown", arena, &workload->teardown_script, err) &&
+           check_total(workload, err);
 }
 
 /* ---- in the sweep file ---- */

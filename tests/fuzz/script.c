@@ -14,7 +14,7 @@ enum { RUNS = 3 };
 static void run_items(const struct script_file *file, const struct script_variables *variables,
                       struct arena *arena)
 {
-    union script_value values[SCRIPT_VARIABLE_LIMIT];
+    struct script_value values[SCRIPT_VARIABLE_LIMIT];
     struct random random;
     struct err err;
     random_seed(&random, 1, 1);

@@ -24,7 +24,7 @@ static const struct script_variable rows[] = {{.name = "whole", .type = PARAM_IN
                                               {.name = "real", .type = PARAM_REAL},
                                               {.name = "word", .type = PARAM_TEXT},
                                               {.name = "zero", .type = PARAM_INT}};
-static const union script_value values[] = {{.integer = 42}, {.real = 2.5}, {.integer = 0}, {0}};
+static const struct script_value values[] = {{.integer = 42}, {.real = 2.5}, {.integer = 0}, {0}};
 
 static int set_up(void **state)
 {
@@ -60,10 +60,10 @@ static bool read_text(const char *text, struct script_expression *out)
     return script_expression_read(text, &names, &arena, out, &err);
 }
 
-static union script_value value_of(const char *text, enum param_type type)
+static struct script_value value_of(const char *text, enum param_type type)
 {
     struct script_expression expression;
-    union script_value value = {0};
+    struct script_value value = {0};
     if (!read_text(text, &expression) ||
         !script_evaluate(&expression, values, &generator, ERR_CODE_workload, &value, &err)) {
         fail_msg("%s: %s", text, err.text);
@@ -105,7 +105,7 @@ static void refuses(const char *text, const char *words)
 static void fails(const char *text, const char *words)
 {
     struct script_expression expression;
-    union script_value value;
+    struct script_value value;
     if (!read_text(text, &expression)) {
         fail_msg("%s: %s", text, err.text);
     }
@@ -264,7 +264,7 @@ enum { BINS = 10, DRAWS = 60000 };
 static void count_draws(const char *text, int64_t low, size_t bins, double *out)
 {
     struct script_expression expression;
-    union script_value value;
+    struct script_value value;
     assert_true(read_text(text, &expression));
     memset(out, 0, bins * sizeof *out);
     for (int i = 0; i < DRAWS; i++) {

@@ -65,7 +65,7 @@ static const struct script_item *item_at(size_t at)
 /* What is sent where nothing is prepared. */
 static const char *text_of(const struct script_item *item, uint32_t client)
 {
-    union script_value values[SCRIPT_VARIABLE_LIMIT] = {{0}};
+    struct script_value values[SCRIPT_VARIABLE_LIMIT] = {{0}};
     size_t size = script_text_bytes(item, &variables);
     char *out = arena_alloc(&arena, size);
     script_variables_fill(&variables, client, values);
@@ -180,7 +180,7 @@ static void variables_become_parameters(void **state)
     assert_string_equal(text_of(item_at(0), 0), "select 'O''Hara \\\\ Co'");
     must_read("\\set a -5\n\\set b double(7)\n\\set c 1 / -4.0\nselect 1-:a,:b,:c;",
               DIALECT_SQLITE);
-    union script_value values[SCRIPT_VARIABLE_LIMIT];
+    struct script_value values[SCRIPT_VARIABLE_LIMIT];
     struct random random;
     char sql[200];
     script_variables_fill(&variables, 0, values);
@@ -268,11 +268,15 @@ static const struct {
     {DIALECT_POSTGRESQL, "select 1;\n/* a\n", 2, "comment that begins here is not closed", ""},
     {DIALECT_POSTGRESQL, "select /* a\n", 1, "comment that begins here is not closed", ""},
     {DIALECT_POSTGRESQL, "select $$ a", 1, "quote that begins here is not closed", ""},
+    {DIALECT_SQLITE, "select 1;\ncreate trigger a after update on t begin select 1;\n", 2,
+     "body of the routine", "END"},
     {DIALECT_POSTGRESQL, "select $1;", 1, "$1... is a parameter", ":name"},
     {DIALECT_SQLITE, "select @a;", 1, "@a... is a parameter", ":name"},
     {DIALECT_SQLITE, "select ?;", 1, "question mark", ":name"},
     {DIALECT_MYSQL, "delimiter //\nselect 1;", 1, "MySQL's own client", "leave it out"},
     {DIALECT_POSTGRESQL, "select 1;\n-- name: a\n", 2, "label a names no statement", "above"},
+    {DIALECT_POSTGRESQL, "\n-- name: pay\nbegin;\nselect 1;\ncommit;", 2, "label pay names a call",
+     "label a statement"},
     {DIALECT_POSTGRESQL, "-- name:\nselect 1;", 1, "label is empty", "-- name: transfer"},
     {DIALECT_POSTGRESQL, "-- name: commit\nselect 1;", 1, "driver's own", "another name"},
 };

@@ -23,7 +23,7 @@ static struct sweep sweep;
 static int set_up(void **state)
 {
     (void)state;
-    arena_open(&arena, 64u << 20);
+    arena_open(&arena, 256u << 20);
     err_clear(&err);
     snprintf(folder, sizeof folder, "/tmp/dbsweep-script.XXXXXX");
     return mkdtemp(folder) == NULL ? -1 : 0;
@@ -144,6 +144,30 @@ static void mistakes_have_their_place(void **state)
     refuses("sqlite", "scripts = \"a.sql\";", "n.cfg:3", "workload.scripts takes a list", "");
 }
 
+/* A frame has its limit. */
+static void too_much_text_is_refused(void **state)
+{
+    (void)state;
+    enum { BYTES = (4 << 20) - 64, FILES = 9 };
+    struct text list;
+    char *text = arena_alloc(&arena, BYTES + 1);
+    char name[16];
+    assert_non_null(text);
+    memset(text, ' ', BYTES);
+    memcpy(text, "select 1;", 9);
+    text_open(&list, &arena);
+    text_add(&list, "scripts = [ ");
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "%d.sql", i);
+        put(name, text);
+        text_addf(&list, "%s\"%s\"", i > 0 ? ", " : "", name);
+    }
+    text_add(&list, " ];");
+    refuses("sqlite", text_done(&list), "n.cfg:2", "larger than 33554432 bytes together", "");
+    put("big.sql", arena_printf(&arena, "%s%200s", text, ";"));
+    refuses("sqlite", "scripts = [ \"big.sql\" ];", "n.cfg:2", "larger than 4194304 bytes", "");
+}
+
 static void trials_that_write_are_reset(void **state)
 {
     (void)state;
@@ -216,9 +240,13 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(files_and_weights_are_read),           TEST(mistakes_have_their_place),
-        TEST(trials_that_write_are_reset),          TEST(the_text_belongs_to_the_work),
-        TEST(a_text_from_elsewhere_needs_no_files), TEST(options_add_up),
+        TEST(files_and_weights_are_read),
+        TEST(mistakes_have_their_place),
+        TEST(too_much_text_is_refused),
+        TEST(trials_that_write_are_reset),
+        TEST(the_text_belongs_to_the_work),
+        TEST(a_text_from_elsewhere_needs_no_files),
+        TEST(options_add_up),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

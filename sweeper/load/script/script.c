@@ -105,7 +105,7 @@ static bool add_statements(struct script_plan *plan, struct arena *arena, struct
 
 static bool set_variable(const struct script_plan *plan, const struct script_file *file,
                          const struct script_item *item, struct random *random,
-                         union script_value *values, enum err_code code, struct err *err)
+                         struct script_value *values, enum err_code code, struct err *err)
 {
     return script_evaluate(&item->expression, values, random, code, &values[item->variable], err) ||
            (err_origin(err, "%s:%d", file->path, item->line),
@@ -117,7 +117,7 @@ static bool set_variable(const struct script_plan *plan, const struct script_fil
 static bool rehearse(const struct script_plan *plan, const struct script_file *file,
                      struct err *err)
 {
-    union script_value values[SCRIPT_VARIABLE_LIMIT];
+    struct script_value values[SCRIPT_VARIABLE_LIMIT];
     struct random random;
     for (int i = 0; i < REHEARSALS; i++) {
         int64_t client = i % 2 == 0 ? 0 : plan->spec->clients - 1;
@@ -333,7 +333,7 @@ static void go_back(const struct script_plan *plan, struct client *client)
 }
 
 static void fill_params(const struct script_plan *plan, const struct script_item *item,
-                        const union script_value *values, struct call *out)
+                        const struct script_value *values, struct call *out)
 {
     out->param_count = 0;
     for (size_t i = 0; i < item->piece_count; i++) {

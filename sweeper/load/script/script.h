@@ -21,7 +21,7 @@
 
 /* Whole numbers are exact in 64 bits; what is not whole is a double. Types are known when the file
  * is read. */
-union script_value {
+struct script_value {
     int64_t integer;
     double real;
 };
@@ -48,10 +48,10 @@ enum script_op_kind {
 
 struct script_op {
     enum script_op_kind kind;
-    bool is_real;             /* works on doubles */
-    bool converts_left;       /* of two operands, the first one is whole and becomes a double */
-    unsigned variable;        /* of SCRIPT_OP_VARIABLE */
-    union script_value value; /* of SCRIPT_OP_CONSTANT */
+    bool is_real;              /* works on doubles */
+    bool converts_left;        /* of two operands, the first one is whole and becomes a double */
+    unsigned variable;         /* of SCRIPT_OP_VARIABLE */
+    struct script_value value; /* of SCRIPT_OP_CONSTANT */
 };
 
 /* In the order of a stack machine. */
@@ -66,7 +66,7 @@ struct script_expression {
 struct script_variable {
     const char *name;
     enum param_type type;
-    union script_value initial;
+    struct script_value initial;
     struct bytes text;   /* of PARAM_TEXT, which nothing changes */
     const char *literal; /* of PARAM_TEXT, as the dialect writes it */
     const char *path;    /* of the file that it belongs to; NULL: given, all share it */
@@ -145,14 +145,14 @@ struct script_plan {
 struct script_place {
     size_t item;
     struct random random;
-    union script_value values[SCRIPT_VARIABLE_LIMIT];
+    struct script_value values[SCRIPT_VARIABLE_LIMIT];
 };
 
 struct script_state {
     bool is_open;
     bool in_transaction;
     size_t item;
-    union script_value values[SCRIPT_VARIABLE_LIMIT];
+    struct script_value values[SCRIPT_VARIABLE_LIMIT];
     struct script_place place;
     char *text;
 };
@@ -188,8 +188,8 @@ bool script_expression_read(const char *text, const struct script_names *names, 
                             struct script_expression *out, struct err *err) MUST_USE;
 /* (script_evaluate.c) Errors, with the code that is given and without a place: overflow, a division
  * by zero, bounds in the wrong order, parameters of a distribution out of their range. */
-bool script_evaluate(const struct script_expression *expression, const union script_value *values,
-                     struct random *random, enum err_code code, union script_value *out,
+bool script_evaluate(const struct script_expression *expression, const struct script_value *values,
+                     struct random *random, enum err_code code, struct script_value *out,
                      struct err *err) MUST_USE;
 
 /* ---- script_draw.c ---- */
@@ -217,11 +217,11 @@ bool script_variable_add(struct script_variables *variables, const char *path, i
                          struct err *err) MUST_USE;
 /* The values that a client begins with. */
 void script_variables_fill(const struct script_variables *variables, uint32_t client,
-                           union script_value *out);
+                           struct script_value *out);
 /* The statement with its values in their places, in a buffer of at least script_text_bytes. */
 size_t script_text_bytes(const struct script_item *item, const struct script_variables *variables);
 void script_text_fill(const struct script_item *item, const struct script_variables *variables,
-                      const union script_value *values, char *out);
+                      const struct script_value *values, char *out);
 
 /* ---- script_read.c, script_statement.c ---- */
 

@@ -10,11 +10,11 @@
 #define TWO_TO_63 9223372036854775808.0
 
 struct machine {
-    const union script_value *variables;
+    const struct script_value *variables;
     struct random *random;
     enum err_code code;
     struct err *err;
-    union script_value stack[SCRIPT_STACK_LIMIT];
+    struct script_value stack[SCRIPT_STACK_LIMIT];
     size_t count;
 };
 
@@ -93,10 +93,29 @@ static bool run_real(const struct machine *machine, enum script_op_kind kind, do
     return isfinite(*out) || fail_overflow(machine);
 }
 
+static struct script_value *top(struct machine *machine)
+{
+    assert(machine->count > 0 && machine->count <= SCRIPT_STACK_LIMIT);
+    return &machine->stack[machine->count - 1];
+}
+
+static void push(struct machine *machine, struct script_value value)
+{
+    machine->count++;
+    *top(machine) = value;
+}
+
+static struct script_value pop(struct machine *machine)
+{
+    struct script_value value = *top(machine);
+    machine->count--;
+    return value;
+}
+
 static bool run_pair(struct machine *machine, const struct script_op *op)
 {
-    union script_value right = machine->stack[--machine->count];
-    union script_value *left = &machine->stack[machine->count - 1];
+    struct script_value right = pop(machine);
+    struct script_value *left = top(machine);
     if (op->converts_left) {
         left->real = (double)left->integer;
     }
@@ -106,7 +125,7 @@ static bool run_pair(struct machine *machine, const struct script_op *op)
 
 static bool run_single(struct machine *machine, const struct script_op *op)
 {
-    union script_value *value = &machine->stack[machine->count - 1];
+    struct script_value *value = top(machine);
     bool is_negate = op->kind == SCRIPT_OP_NEGATE;
     if (op->kind == SCRIPT_OP_TO_REAL) {
         value->real = (double)value->integer;
@@ -172,26 +191,25 @@ static bool draw(const struct machine *machine, enum script_op_kind kind, int64_
 
 static bool run_draw(struct machine *machine, const struct script_op *op)
 {
-    double parameter = op->kind == SCRIPT_OP_RANDOM ? 0 : machine->stack[--machine->count].real;
-    int64_t high = machine->stack[--machine->count].integer;
-    int64_t low = machine->stack[machine->count - 1].integer;
+    double parameter = op->kind == SCRIPT_OP_RANDOM ? 0 : pop(machine).real;
+    int64_t high = pop(machine).integer;
+    int64_t low = top(machine)->integer;
     if (low > high) {
         err_set(machine->err, machine->code, "a random number cannot be from %lld to %lld",
                 (long long)low, (long long)high);
         return err_hint(machine->err, "the lower bound stands first");
     }
-    return draw(machine, op->kind, low, high, parameter,
-                &machine->stack[machine->count - 1].integer);
+    return draw(machine, op->kind, low, high, parameter, &top(machine)->integer);
 }
 
 static bool run_op(struct machine *machine, const struct script_op *op)
 {
     switch (op->kind) {
     case SCRIPT_OP_CONSTANT:
-        machine->stack[machine->count++] = op->value;
+        push(machine, op->value);
         return true;
     case SCRIPT_OP_VARIABLE:
-        machine->stack[machine->count++] = machine->variables[op->variable];
+        push(machine, machine->variables[op->variable]);
         return true;
     case SCRIPT_OP_TO_REAL:
     case SCRIPT_OP_TO_INT:
@@ -208,8 +226,8 @@ static bool run_op(struct machine *machine, const struct script_op *op)
     }
 }
 
-bool script_evaluate(const struct script_expression *expression, const union script_value *values,
-                     struct random *random, enum err_code code, union script_value *out,
+bool script_evaluate(const struct script_expression *expression, const struct script_value *values,
+                     struct random *random, enum err_code code, struct script_value *out,
                      struct err *err)
 {
     struct machine machine = {.variables = values, .random = random, .code = code, .err = err};
@@ -218,7 +236,7 @@ bool script_evaluate(const struct script_expression *expression, const union scr
             return false;
         }
     }
-    assert(machine.count == 1);
-    *out = machine.stack[0];
+    *out = pop(&machine);
+    assert(machine.count == 0);
     return true;
 }

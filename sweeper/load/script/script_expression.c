@@ -72,7 +72,7 @@ static bool emit(struct expression_reader *reader, struct script_op op, size_t p
 }
 
 static bool emit_constant(struct expression_reader *reader, enum param_type type,
-                          union script_value value)
+                          struct script_value value)
 {
     return emit(reader,
                 (struct script_op){
@@ -139,7 +139,7 @@ static size_t number_size(const char *at)
 static bool read_number(struct expression_reader *reader, const char *sign, enum param_type *out)
 {
     char text[NUMBER_BYTES];
-    union script_value value = {.integer = 0};
+    struct script_value value = {.integer = 0};
     size_t size = number_size(reader->at);
     const char *zero = reader->at[0] == '.' ? "0" : "";
     if (size + 3 > sizeof text) {

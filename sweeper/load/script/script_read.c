@@ -267,10 +267,14 @@ static bool read_statement(struct script_reader *reader, struct progress *progre
     if (!script_statement_read(reader, progress->label, &writes)) {
         return false;
     }
-    progress->label = NULL;
-    if (reader->item.kind == SCRIPT_STATEMENT) {
-        progress->writes = progress->writes || writes;
+    bool is_own = reader->item.kind != SCRIPT_STATEMENT;
+    if (is_own && progress->label != NULL) {
+        script_fail(reader, progress->label_line, "the label %s names a call of the driver's own",
+                    progress->label);
+        return err_hint(reader->err, "begin, commit and rollback have names; label a statement");
     }
+    progress->label = NULL;
+    progress->writes = progress->writes || (writes && !is_own);
     return follow_transaction(reader, progress) && add_item(reader, &progress->list);
 }
 

@@ -18,7 +18,7 @@ enum { TEXT_BYTES = 160, ARENA_BYTES = 1 << 16 };
 /* ---- running a file ---- */
 
 static bool run_item(const struct script_plan *plan, const struct script_item *item,
-                     const union script_value *values, char *text, struct session *session,
+                     const struct script_value *values, char *text, struct session *session,
                      int64_t deadline, struct err *err)
 {
     static const char *const controls[] = {
@@ -35,7 +35,7 @@ static bool run_item(const struct script_plan *plan, const struct script_item *i
 static bool run_items(const struct script_plan *plan, const struct script_file *file, char *text,
                       struct session *session, int64_t deadline, struct err *err)
 {
-    union script_value values[SCRIPT_VARIABLE_LIMIT];
+    struct script_value values[SCRIPT_VARIABLE_LIMIT];
     struct random random;
     random_seed(&random, (uint64_t)plan->spec->seed, 0);
     script_variables_fill(&plan->variables, 0, values);

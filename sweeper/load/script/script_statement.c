@@ -105,6 +105,19 @@ struct body {
     size_t word_count;
 };
 
+/* Whether the word opens what an END closes. Behind an END that is CASE, nothing; what else stands
+ * there was not counted when it began (IF, LOOP), and so the END is taken back. */
+static bool opens(const char *word, bool was_end)
+{
+    static const char *const uncounted[] = {"IF", "LOOP", "WHILE", "REPEAT"};
+    for (size_t i = 0; was_end && i < COUNT_OF(uncounted); i++) {
+        if (strcmp(word, uncounted[i]) == 0) {
+            return true;
+        }
+    }
+    return strcmp(word, "BEGIN") == 0 || (strcmp(word, "CASE") == 0 && !was_end);
+}
+
 static void see_word(struct body *body, const char *text, size_t size)
 {
     static const char *const routines[] = {"TRIGGER", "PROCEDURE", "FUNCTION", "EVENT"};
@@ -123,10 +136,7 @@ static void see_word(struct body *body, const char *text, size_t size)
     if (strcmp(word, "END") == 0 && body->depth > 0) {
         body->depth--;
         body->is_end = true;
-    } else if (was_end && (strcmp(word, "IF") == 0 || strcmp(word, "LOOP") == 0 ||
-                           strcmp(word, "WHILE") == 0 || strcmp(word, "REPEAT") == 0)) {
-        body->depth++; /* which was not counted when it began */
-    } else if (strcmp(word, "BEGIN") == 0 || (strcmp(word, "CASE") == 0 && !was_end)) {
+    } else if (opens(word, was_end)) {
         body->depth++;
     }
 }
@@ -238,6 +248,15 @@ static void count_lines(struct script_reader *reader, size_t size)
     reader->at += size;
 }
 
+/* A sign that stands for more than itself. */
+static bool take_byte(struct statement *statement)
+{
+    struct script_reader *reader = statement->reader;
+    bool is_command = *reader->at == '\\' && is_line_start(reader);
+    return is_own_parameter(reader) || is_command ? refuse_byte(statement)
+                                                  : *reader->at != '?' || add_mark(statement);
+}
+
 /* Goes over one piece of the statement. */
 static bool read_token(struct statement *statement, struct body *body)
 {
@@ -251,18 +270,14 @@ static bool read_token(struct statement *statement, struct body *body)
         return script_fail(reader, reader->line, "the %s that begins here is not closed",
                            token == SCRIPT_TOKEN_QUOTED ? "quote" : "comment");
     }
+    bool ok = token == SCRIPT_TOKEN_VARIABLE ? add_variable(statement, size)
+              : token == SCRIPT_TOKEN_BYTE   ? take_byte(statement)
+                                             : true;
     if (token == SCRIPT_TOKEN_WORD) {
         see_word(body, reader->at, size);
-    } else if (token == SCRIPT_TOKEN_VARIABLE && !add_variable(statement, size)) {
-        return false;
-    } else if (token == SCRIPT_TOKEN_BYTE && *reader->at == '?' && !add_mark(statement)) {
-        return false;
-    } else if (token == SCRIPT_TOKEN_BYTE &&
-               (is_own_parameter(reader) || (*reader->at == '\\' && is_line_start(reader)))) {
-        return refuse_byte(statement);
     }
     count_lines(reader, size);
-    return true;
+    return ok;
 }
 
 /* ---- name and text ---- */
@@ -282,7 +297,7 @@ static void make_sql(const struct statement *statement, struct text *out)
 /* The statement on one line, without comments, cut to a length that a table can show. */
 static bool make_name(struct script_reader *reader, const char *sql, size_t sql_size)
 {
-    char name[NAME_BYTES + 4];
+    char name[NAME_BYTES + 4] = "";
     size_t size = 0;
     size_t at = 0;
     bool is_blank = false;
@@ -366,6 +381,10 @@ bool script_statement_read(struct script_reader *reader, const char *label, bool
         }
     }
     const char *end = reader->at;
+    if (body.depth > 0) {
+        script_fail(reader, statement.line, "the body of the routine that begins here has no end");
+        return err_hint(reader->err, "each BEGIN and CASE needs its END");
+    }
     reader->at += *reader->at == ';';
     return finish(&statement, begin, end, label, out_writes);
 }

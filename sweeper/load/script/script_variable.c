@@ -128,7 +128,7 @@ bool script_variables_open(const struct workload_spec *spec, enum dialect dialec
 }
 
 void script_variables_fill(const struct script_variables *variables, uint32_t client,
-                           union script_value *out)
+                           struct script_value *out)
 {
     for (size_t i = 0; i < variables->count; i++) {
         out[i] = variables->rows[i].initial;
@@ -154,7 +154,8 @@ size_t script_text_bytes(const struct script_item *item, const struct script_var
 
 /* Brackets keep a minus from becoming the second dash of a comment. A double has a point or an
  * exponent, so that systems do not take it for a whole number. */
-static size_t put_value(const struct script_variable *variable, union script_value value, char *out)
+static size_t put_value(const struct script_variable *variable, struct script_value value,
+                        char *out)
 {
     char number[32];
     if (variable->type == PARAM_TEXT) {
@@ -174,7 +175,7 @@ static size_t put_value(const struct script_variable *variable, union script_val
 }
 
 void script_text_fill(const struct script_item *item, const struct script_variables *variables,
-                      const union script_value *values, char *out)
+                      const struct script_value *values, char *out)
 {
     for (size_t i = 0; i < item->piece_count; i++) {
         const struct script_piece *piece = &item->pieces[i];
