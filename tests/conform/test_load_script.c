@@ -272,6 +272,36 @@ static void rests_between_transactions(struct subject *subject)
     assert_in_range(subject_done(subject), 10, 80); /* 40 are to be expected */
 }
 
+/* Three workers of two clients each: the setup is looked for once, each client has a number of its
+ * own, and what they counted is there. A rate keeps them from starving each other. */
+static void workers_share_the_clients(struct subject *subject)
+{
+    const struct load_place places[] = {
+        {.host = subject->host}, {.host = subject->host}, {.host = subject->host}};
+    struct load_team *team = NULL;
+    give(subject, "transfer", 1, transfer_text);
+    anew(subject);
+    subject->job.operation = LOAD_DRIVE;
+    subject->job.workload.clients = 6;
+    subject->job.workload.rate_per_s = 30;
+    subject->job.workload.measure_ms = 2000;
+    bool ok =
+        load_team_open(places, COUNT_OF(places), &subject->job, &team, &subject->err) &&
+        load_team_ready(team, DEADLINE, NULL, &subject->err) &&
+        load_team_go(team, DEADLINE, NULL, &subject->err) &&
+        load_team_finish(team, DEADLINE, NULL, &subject->arena, &subject->result, &subject->err);
+    load_team_close(team);
+    MUST(ok);
+    int64_t done = (int64_t)subject_done(subject);
+    int64_t logged = subject_number(subject, "select count(*) from script_log");
+    assert_true(done > 20 && logged >= done && logged <= done + 6);
+    assert_int_equal(subject_number(subject, "select count(distinct client) from script_log"), 6);
+    assert_int_equal(subject_number(subject, "select max(client) from script_log"), 5);
+    assert_int_equal(subject_number(subject, "select sum(balance) from script_account"), 0);
+    MUST(subject_run(subject, LOAD_RESET)); /* that it was used was noted */
+    assert_true(subject->note_count > 0);
+}
+
 /* ---- what ends a drive ---- */
 
 static void errors_name_their_place(struct subject *subject)
@@ -303,7 +333,7 @@ int main(int argc, char **argv)
         LOAD_TEST(sets_up_once_and_tears_down),   LOAD_TEST(goes_on_after_a_setup_that_broke_off),
         LOAD_TEST(drives_transactions_by_weight), LOAD_TEST(values_arrive_as_they_are),
         LOAD_TEST(retries_only_what_failed),      LOAD_TEST(rests_between_transactions),
-        LOAD_TEST(errors_name_their_place),
+        LOAD_TEST(workers_share_the_clients),     LOAD_TEST(errors_name_their_place),
     };
     static const struct load_suite suite = {
         .tests = tests, .test_count = COUNT_OF(tests), .begin = begin, .end = end, .leave = leave};
