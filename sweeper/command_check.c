@@ -63,14 +63,16 @@ static void add_cost(const struct plan *plan, struct arena *arena, struct text *
     const struct sweep *sweep = &plan->sweep;
     struct history empty = {.trials = NULL};
     int64_t trials = strategy_remaining(&sweep->strategy, &plan->grid, &empty);
-    int64_t trial_ms = sweep->workload.warm_up_ms + sweep->workload.measure_ms +
+    bool ends_complete = load_ends_complete(&sweep->workload);
+    int64_t trial_ms = sweep->workload.warm_up_ms + load_window_ms(&sweep->workload) +
                        sweep->between.settle_ms + RESTART_GUESS_MS;
     const char *length = about(trials * trial_ms, arena);
     text_addf(out, "trials:     %lld, the baseline's among them; restarts: %lld\n",
               (long long)trials,
               (long long)(strcmp(sweep->between.restart, "always") == 0 ? trials : 0));
-    text_addf(out, "time:       about %s (windows, and %d s a trial for the restart)\n",
-              length != NULL ? length : "?", RESTART_GUESS_MS / 1000);
+    text_addf(out, "time:       %s %s (windows, and %d s a trial for the restart)\n",
+              ends_complete ? "at most" : "about", length != NULL ? length : "?",
+              RESTART_GUESS_MS / 1000);
 }
 
 static void add_found(const struct plan *plan, struct arena *arena, struct text *out)

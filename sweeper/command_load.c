@@ -56,7 +56,7 @@ static bool read_workload(const struct cli *cli, struct workload_spec *out, stru
         const char *near = workload_nearest_kind(kind);
         err_set(err, ERR_CODE_usage, "there is no workload \"%s\"", kind);
         return err_hint(err, near != NULL ? "did you mean \"%s\"?" : "%s",
-                        near != NULL ? near : "oltp, tpcc, script or command");
+                        near != NULL ? near : "oltp, tpcc, insert, script or command");
     }
     if (!workload_defaults(out, arena, err)) {
         return false;

@@ -69,7 +69,7 @@ static bool fill_series(const struct load_result *result, struct arena *arena,
     for (size_t i = 0; i < 3; i++) {
         series[i] = (struct store_series){.name = names[i],
                                           .group = "load",
-                                          .interval_s = 1,
+                                          .interval_s = result->series_interval_s,
                                           .samples = samples + i * count,
                                           .count = count};
     }

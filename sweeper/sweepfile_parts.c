@@ -357,7 +357,7 @@ static bool check_expect(const struct reader *reader, const struct node *list)
 
 static bool read_workload(const struct reader *reader, const struct node *root)
 {
-    static const char *const later[] = {"insert", NULL};
+    static const char *const later[] = {NULL};
     const struct sweep *sweep = reader->sweep;
     const struct node *group = node_find(root, "workload");
     if (group == NULL) {
@@ -373,7 +373,8 @@ static bool read_workload(const struct reader *reader, const struct node *root)
     const char *kind = sweep->workload.kind;
     if (kind == NULL) {
         reader_fail(reader, group->line, "workload.kind is missing");
-        return err_hint(reader->err, "kind = \"oltp\"; or \"tpcc\", \"script\" or \"command\"");
+        return err_hint(reader->err,
+                        "kind = \"oltp\"; or \"tpcc\", \"insert\", \"script\" or \"command\"");
     }
     if (!workload_kind_exists(kind)) {
         return fail_name(reader, line_of(group, "kind"), "workload", kind, later,
@@ -412,32 +413,21 @@ static bool read_strategy(const struct reader *reader, const struct node *root)
 
 /* ---- rank and guard ---- */
 
-/* What the built-in workloads give, the last one tpcc alone; a command gives what is searched for
- * in its output. */
-static const char *const known_metrics[] = {
-    "throughput_per_s", "p50_ms", "p95_ms", "p99_ms",    "p999_ms",   "max_ms",
-    "mean_ms",          "tpm",    "spm",    "elapsed_s", "error_pct", "notpm"};
-
 struct metric_check {
     const struct reader *reader;
     int line;
 };
 
+/* A command gives what is searched for in its output. */
 static bool check_metric(void *context, const char *name, struct err *err)
 {
     const struct metric_check *check = context;
     const struct reader *reader = check->reader;
     const char *kind = reader->sweep->workload.kind;
-    size_t count = COUNT_OF(known_metrics) - (strcmp(kind, "tpcc") == 0 ? 0 : 1);
-    if (strcmp(kind, "command") == 0) {
+    const char *near = NULL;
+    if (strcmp(kind, "command") == 0 || workload_gives_metric(kind, name, &near)) {
         return true;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(known_metrics[i], name) == 0) {
-            return true;
-        }
-    }
-    const char *near = text_nearest(name, known_metrics, count);
     reader_fail(reader, check->line, "the workload %s gives no metric %.60s", kind, name);
     return near != NULL ? reader_suggest(reader, near)
                         : err_hint(err, "it gives throughput_per_s, p99_ms and others");
@@ -513,6 +503,9 @@ static bool read_rank(const struct reader *reader, const struct node *root)
     }
     if (strcmp(sweep->workload.kind, "command") == 0 && node_find(rank, "by") == NULL) {
         set_rank_of_command(sweep);
+    }
+    if (strcmp(sweep->workload.kind, "insert") == 0 && node_find(rank, "by") == NULL) {
+        sweep->rank.by = "rows_per_s";
     }
     if (sweep->rank.better == NULL) {
         sweep->rank.better = better_of(sweep);

@@ -276,7 +276,8 @@ bool trial_measure(struct trial *trial)
 {
     const struct workload_spec *workload = &trial->job.workload;
     struct load_progress progress = {.context = trial, .note = show_note, .second = show_second};
-    if (!begin_stage(trial, STAGE_measure, workload->measure_ms)) {
+    if (!begin_stage(trial, STAGE_measure,
+                     load_ends_complete(workload) ? 0 : workload->measure_ms)) {
         return false;
     }
     trial->has_result =

@@ -10,6 +10,7 @@ enum { SQL_BYTES = 1024 };
 static const struct dialect_row rows[] = {
     {.dialect = DIALECT_POSTGRESQL,
      .serial = "serial",
+     .big_serial = "bigserial",
      .create_table = "create table {table} ({columns})",
      .comment_table = "comment on table {table} is '{text}'",
      .look_up = "select case when c.relkind = 'r'"
@@ -25,6 +26,7 @@ static const struct dialect_row rows[] = {
      .serial_next = "select setval(pg_get_serial_sequence('{table}', 'id'), max(id)) from {table}"},
     {.dialect = DIALECT_MYSQL,
      .serial = "integer not null auto_increment",
+     .big_serial = "bigint not null auto_increment",
      .create_table = "create table {table} ({columns}) comment = '{text}'",
      .look_up = "select case when table_type = 'BASE TABLE' then table_comment else '' end"
                 " from information_schema.tables"
@@ -38,6 +40,7 @@ static const struct dialect_row rows[] = {
      .refresh = "analyze table {table}"},
     {.dialect = DIALECT_SQLITE,
      .serial = "integer",
+     .big_serial = "integer",
      .create_table = "create table {table} ({columns} /* {text} */)",
      .look_up = "select case when type = 'table' then sql else '' end"
                 " from sqlite_schema where lower(name) = lower('{table}')",
@@ -52,6 +55,7 @@ static const struct dialect_row rows[] = {
                   " - (select count(*) from {table} indexed by {columns})"},
     {.dialect = DIALECT_OTHER,
      .serial = "integer not null",
+     .big_serial = "bigint not null",
      .create_table = "create table {table} ({columns})",
      .look_up = NULL,
      .marked = NULL,

@@ -8,7 +8,8 @@
 
 struct dialect_row {
     enum dialect dialect;
-    const char *serial; /* type of an integer key that numbers itself, before "primary key" */
+    const char *serial;     /* type of an integer key that numbers itself, before "primary key" */
+    const char *big_serial; /* of one of 64 bits */
     /* Patterns for dialect_sql. The mark ({text}) is kept in the table itself, so that it goes when
      * the table goes. */
     const char *create_table;

@@ -55,6 +55,7 @@ struct loop {
     size_t *heap;             /* idle clients, by next_ns */
     size_t heap_count;
     size_t idle_count; /* clients not in a transaction */
+    size_t done_count; /* of them, those with nothing more to start */
     struct meter meter;
     struct loop_time end_time; /* at the window's end */
     struct err err;            /* why this loop ended the drive; read by others once is_ended */

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "sweeper/load/driver.h"
+#include "sweeper/load/series.h"
 
 enum {
     STEP_MS = 100,
@@ -26,8 +27,12 @@ static void open_gate(struct driver *driver)
     driver->window.go_ns = clock_now_ns();
     driver->window.measure_ns = driver->window.go_ns + workload->warm_up_ms * NS_PER_MS;
     driver->origin_ns = driver->window.measure_ns - warm_up_s * NS_PER_S;
-    driver->window.end_ns = driver->window.measure_ns + workload->measure_ms * NS_PER_MS;
+    driver->window.end_ns = driver->window.measure_ns + load_window_ms(workload) * NS_PER_MS;
     driver->drain_ns = driver->window.end_ns + workload->drain_ms * NS_PER_MS;
+    if (driver->workload->open_window != NULL) {
+        driver->workload->open_window(driver->plan, driver->window.measure_ns,
+                                      driver->window.end_ns);
+    }
     driver->is_go = true;
     pthread_cond_broadcast(&driver->gate);
     pthread_mutex_unlock(&driver->gate_mutex);
@@ -47,10 +52,9 @@ struct report {
     struct driver *driver;
     const struct driver_watch *watch;
     int64_t next;                /* second since the origin that is reported next */
-    struct load_second *seconds; /* of the window */
-    size_t second_count;
-    size_t second_limit;
-    uint64_t done; /* over the seconds of the window */
+    struct second_series series; /* of the window */
+    uint32_t second_count;       /* seconds that are in it */
+    uint64_t done;               /* over the seconds of the window */
     uint64_t failed;
     struct histogram lag;
     double cpu_start_s;
@@ -76,11 +80,12 @@ static int64_t ends_at(const struct driver *driver, int64_t begins_ns)
 static void keep_second(struct report *report, struct load_second *second, uint64_t done,
                         int64_t length_ns)
 {
-    second->index = (uint32_t)report->second_count;
+    second->index = report->second_count;
     report->done += done;
     report->failed += second->error_count;
-    if (length_ns >= NS_PER_S / LEAST_SHARE_OF_A_S && report->second_count < report->second_limit) {
-        report->seconds[report->second_count++] = *second;
+    if (length_ns >= NS_PER_S / LEAST_SHARE_OF_A_S) {
+        second_series_add(&report->series, second);
+        report->second_count++;
     }
 }
 
@@ -116,15 +121,18 @@ static void report_seconds(struct report *report, int64_t now)
     }
 }
 
-/* Even twice as many transactions as the rate so far promises would not be enough to forgive. */
+/* Even twice as many transactions as the rate so far promises would not be enough to forgive. Where
+ * the work ends by completion nobody knows when, and nothing is promised. */
 static bool is_hopeless(const struct report *report)
 {
     const struct workload_spec *workload = &report->driver->job->workload;
     if (report->second_count < LEAST_SECONDS || report->failed == 0) {
         return false;
     }
-    double expected = (double)(report->done + report->failed) / (double)report->second_count *
-                      (double)workload->measure_ms / 1000;
+    double expected = (double)(report->done + report->failed);
+    if (!load_ends_complete(workload)) {
+        expected *= (double)workload->measure_ms / 1000 / report->second_count;
+    }
     return (double)report->failed > workload->error_budget_pct / 100 * 2 * expected;
 }
 
@@ -228,11 +236,13 @@ static bool open_report(struct report *report, struct driver *driver,
                         const struct driver_watch *watched, struct err *err)
 {
     *report = (struct report){.driver = driver, .watch = watched};
-    report->second_limit = (size_t)(driver->job->workload.measure_ms / 1000 + 1);
-    report->seconds = ARENA_ARRAY(driver->arena, struct load_second, report->second_limit);
     report->times = ARENA_ARRAY(driver->arena, struct loop_time, driver->loop_count);
     histogram_clear(&report->lag);
-    return (report->seconds != NULL && report->times != NULL) || err_memory(err);
+    return report->times != NULL
+               ? second_series_open(&report->series,
+                                    load_window_ms(&driver->job->workload) / 1000 + 1,
+                                    driver->arena, err)
+               : err_memory(err);
 }
 
 static void fill_result(const struct driver *driver, const struct report *report,
@@ -244,8 +254,9 @@ static void fill_result(const struct driver *driver, const struct report *report
     *out = (struct load_result){.warm_up_ns = driver->window.measure_ns - driver->window.go_ns,
                                 .measured_ns = driver->window.end_ns - driver->window.measure_ns,
                                 .client_count = (uint32_t)driver->client_count,
-                                .seconds = report->seconds,
-                                .second_count = report->second_count,
+                                .seconds = report->series.points,
+                                .second_count = report->series.count,
+                                .series_interval_s = report->series.interval_s,
                                 .driver_cpu_s = report->cpu_s,
                                 .busy_pct = report->busy_pct,
                                 .wait_pct = report->wait_pct,
@@ -255,12 +266,25 @@ static void fill_result(const struct driver *driver, const struct report *report
                                 .distribution = distribution != NULL ? distribution : ""};
 }
 
+/* Every loop has ended. Work that was complete before the window's end ended it. */
+static bool close_window(struct driver *driver, struct report *report, struct load_metric **out,
+                         size_t *out_count, struct err *err)
+{
+    const struct workload *workload = driver->workload;
+    if (!report->is_over) {
+        report->cpu_s = cpu_seconds() - report->cpu_start_s;
+    }
+    return workload->close_window == NULL ||
+           workload->close_window(driver->plan, driver->arena, &driver->window.end_ns, out,
+                                  out_count, err);
+}
+
 static bool give_up(struct driver *driver, const struct report *report, struct err *err)
 {
     char first[TEXT_BYTES];
     driver_first_error(driver, first, sizeof first);
     err_set(err, ERR_CODE_workload,
-            "%llu of %llu transactions failed within %zu s, which cannot come back under %g %%: %s",
+            "%llu of %llu transactions failed within %u s, which cannot come back under %g %%: %s",
             (unsigned long long)report->failed, (unsigned long long)(report->failed + report->done),
             report->second_count, driver->job->workload.error_budget_pct, first);
     return err_hint(err, "see workload.error_budget");
@@ -283,8 +307,15 @@ bool driver_run(struct driver *driver, const struct driver_watch *watched, struc
     if (report.is_hopeless) {
         return give_up(driver, &report, err);
     }
+    struct load_metric *metrics = NULL;
+    size_t metric_count = 0;
+    if (!close_window(driver, &report, &metrics, &metric_count, err)) {
+        return false;
+    }
     report_seconds(&report, driver->window.end_ns + REPORT_DELAY_MS * NS_PER_MS);
     take_times(&report);
     fill_result(driver, &report, out);
+    out->metrics = metrics;
+    out->metric_count = metric_count;
     return driver_collect(driver, out, err) && driver_judge(driver, out, err);
 }

@@ -50,6 +50,14 @@ static const struct {
     MEMBER(TEXT, setup),
     MEMBER(TEXT, teardown),
     MEMBER(BOOL, scripts_write),
+    MEMBER(TEXT, index_form),
+    MEMBER(INT, insert_rows),
+    MEMBER(INT, complete_within_ms),
+    MEMBER(INT, rows_per_insert),
+    MEMBER(INT, secondary_indexes),
+    MEMBER(INT, initial_rows),
+    MEMBER(INT, query_clients),
+    MEMBER(BOOL, delete_oldest),
     MEMBER(LIST, command),
     MEMBER(TEXT, preset),
     MEMBER(LIST, expect)
@@ -425,6 +433,7 @@ bool load_result_encode(const struct load_result *result, struct text *out, stru
     wire_put_string(out, result->output);
     wire_put_string(out, result->distribution);
     put_rows(result, out);
+    wire_put_u32(out, result->series_interval_s);
     wire_put_u32(out, (uint32_t)result->second_count);
     for (size_t i = 0; i < result->second_count; i++) {
         load_second_encode(&result->seconds[i], out);
@@ -482,6 +491,7 @@ static bool get_errors(struct wire *wire, struct arena *arena, struct load_resul
 
 static bool get_seconds(struct wire *wire, struct arena *arena, struct load_result *out)
 {
+    out->series_interval_s = wire_u32(wire);
     out->second_count = get_count(wire, 29);
     out->seconds = ARENA_ARRAY(arena, struct load_second, out->second_count + 1);
     for (size_t i = 0; can_go_on(wire, out->seconds) && i < out->second_count; i++) {

@@ -36,7 +36,7 @@ struct load_script {
 /* Every workload key of the sweep file; the rows that name them stand in sweeper/sweepfile.def.
  * Times in milliseconds. */
 struct workload_spec {
-    const char *kind; /* "oltp", "tpcc", "script", "command" */
+    const char *kind; /* "oltp", "tpcc", "insert", "script", "command" */
     int64_t clients;
     int64_t threads;      /* of the worker: event loops, at most one per client, or loading
                              sessions; 0: one per CPU */
@@ -77,6 +77,15 @@ struct workload_spec {
     struct load_script setup_script;
     struct load_script teardown_script;
     bool scripts_write; /* see workload_examine */
+    /* insert */
+    const char *index_form;     /* "2009" "current" */
+    int64_t insert_rows;        /* end the run; 0: it ends by time */
+    int64_t complete_within_ms; /* and may take so long */
+    int64_t rows_per_insert;
+    int64_t secondary_indexes; /* 0 to 3 */
+    int64_t initial_rows;      /* in the table before */
+    int64_t query_clients;     /* of the clients, those that query instead */
+    bool delete_oldest;        /* as many as each statement inserts */
     /* command */
     const char *const *command; /* argv; "{clients}", "{measure_s}", "{warm_up_s}", "{seed}" and any
                                    other workload key in braces are replaced */
@@ -177,15 +186,16 @@ struct load_result {
     size_t error_row_count;
     struct load_second *seconds; /* of the measure window */
     size_t second_count;
-    uint64_t unfinished_count; /* under way when the window closed and not done by its drain */
-    double driver_cpu_s;       /* of the worker, in the window */
-    double busy_pct;           /* CPU of its busiest loop, of one CPU; 0: sessions without socket */
-    double wait_pct;           /* what its loops waited for a CPU at the most, of the window */
-    double ceiling_per_s;      /* transactions, of a server that takes no time; 0: not known */
-    double p99_lag_ms;         /* scheduling lag: of starts in an open loop, else of the clock */
-    uint64_t due_count;        /* open loop: starts that were due in the window */
-    uint64_t backlog_count;    /* of those, not begun at its end */
-    int64_t backlog_ns;        /* how long ago the first of these was due then */
+    uint32_t series_interval_s; /* seconds that each of them stands for: more than 1 in long runs */
+    uint64_t unfinished_count;  /* under way when the window closed and not done by its drain */
+    double driver_cpu_s;        /* of the worker, in the window */
+    double busy_pct;        /* CPU of its busiest loop, of one CPU; 0: sessions without socket */
+    double wait_pct;        /* what its loops waited for a CPU at the most, of the window */
+    double ceiling_per_s;   /* transactions, of a server that takes no time; 0: not known */
+    double p99_lag_ms;      /* scheduling lag: of starts in an open loop, else of the clock */
+    uint64_t due_count;     /* open loop: starts that were due in the window */
+    uint64_t backlog_count; /* of those, not begun at its end */
+    int64_t backlog_ns;     /* how long ago the first of these was due then */
     struct load_metric *metrics; /* of command workloads, else throughput_per_s etc. */
     size_t metric_count;
     const char *output;       /* of a command, tail; else "" */
@@ -269,6 +279,12 @@ bool load_result_merge(struct load_result *into, const struct load_result *from,
  * + margin, in milliseconds. */
 int64_t load_drive_limit_ms(const struct workload_spec *workload);
 
+/* True where the work ends by being complete, within a time that is a limit alone: no warm-up, no
+ * early end. */
+bool load_ends_complete(const struct workload_spec *workload);
+/* How long the window is, or may be where the work ends by being complete. */
+int64_t load_window_ms(const struct workload_spec *workload);
+
 /* The metrics that a result gives, by name: throughput_per_s, p50_ms, p95_ms, p99_ms, p999_ms,
  * max_ms, mean_ms, of an open loop service_p50_ms and so on, offered_per_s and backlog, tpm, spm,
  * notpm where there are New-Orders, elapsed_s, error_pct and the named ones. In the arena. */
@@ -290,7 +306,10 @@ bool workload_check_spec(const struct workload_spec *workload, struct err *err) 
 bool workload_examine(struct workload_spec *workload, enum dialect dialect,
                       struct err *err) MUST_USE;
 /* The statement and transaction names that a kind can produce are data of its folder; these are
- * the kinds: "oltp", "tpcc", "script", "command". */
+ * the kinds: "oltp", "tpcc", "insert", "script", "command". */
+/* Whether drives of the (built-in) kind give a metric of that name; if not, *near is the nearest
+ * that they give, or NULL. */
+bool workload_gives_metric(const char *kind, const char *name, const char **near) MUST_USE;
 const char *workload_nearest_kind(const char *name);
 bool workload_kind_exists(const char *name);
 /* Whether what several workers measure of it can be made one result. */

@@ -39,7 +39,8 @@ static bool connect_client(struct loop *loop, struct driver_client *client)
     }
     for (size_t i = 0; driver->job->workload.prepared && i < driver->statement_count; i++) {
         const struct workload_statement *statement = &driver->statements[i];
-        if (!driver->sessions->prepare(client->client.session, (unsigned)i, statement->sql,
+        if (statement->sql != NULL &&
+            !driver->sessions->prepare(client->client.session, (unsigned)i, statement->sql,
                                        statement->types, statement->type_count,
                                        driver->connect_deadline, &loop->err)) {
             return false;
@@ -380,12 +381,17 @@ static void advance(struct loop *loop, struct driver_client *client)
 static void start(struct loop *loop, struct driver_client *client, int64_t now)
 {
     struct err err;
+    const struct workload *workload = loop->driver->workload;
+    if (workload->is_done != NULL && workload->is_done(&client->client)) {
+        loop->done_count++; /* and rests for good: it is in the heap no more */
+        return;
+    }
     err_clear(&err);
     loop->idle_count--;
     client->start_ns = take_start(loop, client, now);
     client->begun_ns = now;
     client->tries = 0;
-    client->client.transaction = loop->driver->workload->choose(&client->client);
+    client->client.transaction = workload->choose(&client->client);
     if (!begin_try(loop, client, now, &err)) {
         lose(loop, client, &err);
         return;
@@ -486,7 +492,8 @@ static void drive(struct loop *loop)
     int64_t now = clock_now_ns();
     bool is_over = false;
     while (!atomic_load(&driver->is_aborted) && now < driver->drain_ns &&
-           (now < driver->window.end_ns || loop->idle_count < loop->client_count)) {
+           ((now < driver->window.end_ns && loop->done_count < loop->client_count) ||
+            loop->idle_count < loop->client_count)) {
         start_idle(loop);
         answer(loop, clock_now_ns());
         now = clock_now_ns();
@@ -497,7 +504,10 @@ static void drive(struct loop *loop)
         }
     }
     meter_publish(&loop->meter, &driver->seconds, second_of(driver, now) + 1);
-    if (is_open_loop(driver)) {
+    if (!is_over) { /* the work was complete before */
+        loop->end_time = loop_time_of(loop);
+    }
+    if (is_open_loop(driver) && loop->done_count < loop->client_count) {
         schedule_end(&loop->schedule, &driver->window);
     }
     loop->unfinished = loop->client_count - loop->idle_count;

@@ -23,7 +23,7 @@ bool workload_writes(const struct workload_spec *workload)
     if (strcmp(workload->kind, "command") == 0) {
         return strcmp(workload->reset, "none") != 0 && strcmp(workload->reset, "default") != 0;
     }
-    if (strcmp(workload->kind, "tpcc") == 0) {
+    if (strcmp(workload->kind, "tpcc") == 0 || strcmp(workload->kind, "insert") == 0) {
         return true;
     }
     if (strcmp(workload->kind, "script") == 0) {
@@ -34,8 +34,18 @@ bool workload_writes(const struct workload_spec *workload)
 
 int64_t load_drive_limit_ms(const struct workload_spec *workload)
 {
-    return CONNECT_MS + workload->warm_up_ms + workload->measure_ms + workload->drain_ms +
+    return CONNECT_MS + workload->warm_up_ms + load_window_ms(workload) + workload->drain_ms +
            MARGIN_MS;
+}
+
+bool load_ends_complete(const struct workload_spec *workload)
+{
+    return strcmp(workload->kind, "insert") == 0 && workload->insert_rows > 0;
+}
+
+int64_t load_window_ms(const struct workload_spec *workload)
+{
+    return load_ends_complete(workload) ? workload->complete_within_ms : workload->measure_ms;
 }
 
 const char *workload_nearest_kind(const char *name)
@@ -56,7 +66,7 @@ bool workload_kind_exists(const char *name)
 bool workload_can_be_shared(const char *kind)
 {
     const struct workload *workload = workload_find(kind);
-    return workload != NULL && workload->drive == NULL;
+    return workload != NULL && workload->drive == NULL && workload->close_window == NULL;
 }
 
 /* ---- metrics ---- */
@@ -373,6 +383,21 @@ static bool check_script(const struct workload_spec *workload, struct err *err)
     return true;
 }
 
+static bool check_insert_rows(const struct workload_spec *workload, struct err *err)
+{
+    if (workload->insert_rows > 0 && workload->warm_up_ms > 0) {
+        return spec_err(err, "a run that ends by its rows has no warm_up", "warm_up = \"0s\";");
+    }
+    if (workload->delete_oldest &&
+        workload->initial_rows < workload->rows_per_insert * workload->clients) {
+        err_set(err, ERR_CODE_sweep_file, "there are too few initial_rows for delete_oldest");
+        return err_hint(err, "with %lld clients of %lld rows_per_insert, initial_rows = %lld;",
+                        (long long)workload->clients, (long long)workload->rows_per_insert,
+                        (long long)(workload->rows_per_insert * workload->clients));
+    }
+    return true;
+}
+
 bool workload_examine(struct workload_spec *workload, enum dialect dialect, struct err *err)
 {
     struct arena arena;
@@ -388,6 +413,22 @@ bool workload_examine(struct workload_spec *workload, enum dialect dialect, stru
     return ok;
 }
 
+static bool check_insert(const struct workload_spec *workload, struct err *err)
+{
+    if (!workload->prepared) {
+        return spec_err(err, "the queries of insert are always prepared", "leave prepared out");
+    }
+    if (workload->query_clients >= workload->clients) {
+        return spec_err(err, "query_clients are some of the clients, not all of them",
+                        "raise clients: the others insert");
+    }
+    if (workload->query_clients > 0 && workload->rate_per_s > 0) {
+        return spec_err(err, "a rate would be that of inserts and queries alike",
+                        "leave out rate, or query_clients");
+    }
+    return check_insert_rows(workload, err);
+}
+
 bool workload_check_spec(const struct workload_spec *workload, struct err *err)
 {
     bool has_command = workload->reset_command != NULL;
@@ -401,5 +442,6 @@ bool workload_check_spec(const struct workload_spec *workload, struct err *err)
     return strcmp(workload->kind, "command") == 0  ? check_command(workload, err)
            : strcmp(workload->kind, "tpcc") == 0   ? check_tpcc(workload, err)
            : strcmp(workload->kind, "script") == 0 ? check_script(workload, err)
+           : strcmp(workload->kind, "insert") == 0 ? check_insert(workload, err)
                                                    : check_oltp(workload, err);
 }

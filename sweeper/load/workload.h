@@ -51,7 +51,7 @@ struct client {
 struct workload_statement {
     unsigned transaction;
     const char *name; /* unique within its transaction */
-    const char *sql;  /* with ? for parameters; NULL: begin, commit, rollback rows */
+    const char *sql;  /* with ? for parameters; NULL: its text is sent as it is (CALL_TEXT) */
     enum param_type types[LOAD_PARAM_LIMIT];
     size_t type_count;
 };
@@ -88,6 +88,17 @@ struct workload {
     /* NULL, or: how long a client of a closed loop rests before its next transaction, which then is
      * timed from when it was due; called before `choose`. 0: it starts at once. */
     int64_t (*pause_ns)(struct client *client);
+    /* NULL, or: true when the client has nothing more to start, for good. When that is so of all
+     * clients the drive ends before its time; called before `choose`. */
+    bool (*is_done)(struct client *client);
+    /* NULL, or: called once when the edges of the window are known, before any client starts: what
+     * completes from begin_ns until end_ns counts. */
+    void (*open_window)(const void *plan, int64_t begin_ns, int64_t end_ns);
+    /* NULL, or: called once when every client is at rest: named metrics of the window, in the
+     * arena. Puts *end_ns earlier where the work was complete earlier; fails where work that must
+     * be complete is not. */
+    bool (*close_window)(const void *plan, struct arena *arena, int64_t *end_ns,
+                         struct load_metric **out, size_t *out_count, struct err *err);
     const char *distribution; /* of the rows that are drawn; NULL: the one of the settings */
 
     /* Set-up, in the worker, with one session. All touch only marked objects. */
