@@ -176,6 +176,21 @@ static void ends_by_rows(struct subject *subject)
     MUST(run(subject, LOAD_CHECK));
 }
 
+/* What would have been due after the last row is no backlog. */
+static void ends_by_rows_at_a_rate(struct subject *subject)
+{
+    start_anew(subject);
+    subject->job.workload.insert_rows = 2000;
+    subject->job.workload.rows_per_insert = 100;
+    subject->job.workload.rate_per_s = 40;
+    MUST(run(subject, LOAD_DRIVE));
+    assert_int_equal(count_rows(subject), 2000);
+    assert_int_equal(subject->result.due_count, 20);
+    assert_int_equal(subject->result.backlog_count, 0);
+    assert_true(metric(subject, "elapsed_s") > 0.4);
+    MUST(run(subject, LOAD_CHECK));
+}
+
 /* The same rows, whoever inserts them, on every system. */
 static void rows_are_the_same(struct subject *subject)
 {
@@ -325,6 +340,7 @@ int main(int argc, char **argv)
         LOAD_TEST(leaves_a_foreign_table_alone),
         LOAD_TEST(has_both_forms),
         LOAD_TEST(ends_by_rows),
+        LOAD_TEST(ends_by_rows_at_a_rate),
         LOAD_TEST(rows_are_the_same),
         LOAD_TEST(ends_by_time),
         LOAD_TEST(fails_what_is_not_done_in_time),

@@ -108,8 +108,10 @@ own_mysql() {
 
 # The same as pg_sweep for the test's MariaDB; $MY_TARGET is added to the target.
 my_sweep() {
-    local file=$1 knobs=$2 more=${3:-} name
+    local file=$1 knobs=$2 more=${3:-} workload=${MY_WORKLOAD:-} name
     name=$(basename "$file" .cfg)
+    [ -n "$workload" ] || workload='kind = "oltp"; mix = "read_only"; tables = 1; rows = 1000;
+  clients = 2; warm_up = "100ms"; measure = "300ms";'
     cat >"$file" <<EOF
 name = "$name";
 target = {
@@ -122,8 +124,7 @@ target = {
 };
 axes = { knobs = { $knobs }; };
 workload = {
-  kind = "oltp"; mix = "read_only"; tables = 1; rows = 1000;
-  clients = 2; warm_up = "100ms"; measure = "300ms";
+  $workload
 };
 strategy = { kind = "grid"; seed = 7; };
 rank = { by = "throughput_per_s"; repeats = 1; durability = "any"; };
