@@ -253,9 +253,12 @@ static void queries_and_deletes_beside(struct subject *subject)
     subject->job.workload.insert_rows = 20000;
     subject->job.workload.delete_oldest = true;
     start_anew(subject);
+    /* 1501 ids without a row, as tries that failed leave them: as many rows more are to go later */
+    subject_sql(subject, "update purchases_index set transactionid = -transactionid"
+                         " where transactionid <= 1500");
     MUST(run(subject, LOAD_DRIVE));
-    assert_int_equal(count_rows(subject), 8000);
-    assert_true(subject_number(subject, "select min(transactionid) from purchases_index") >= 20000);
+    assert_in_range(count_rows(subject), 8000, 9000); /* the last tries may have failed, too */
+    assert_true(subject_number(subject, "select min(transactionid) from purchases_index") >= 19000);
     assert_int_equal(transaction_of(subject, "insert")->latency->count, 20);
     const struct load_transaction *query = transaction_of(subject, "query");
     assert_true(query->latency->count > 0 && query->error_count == 0);

@@ -124,6 +124,7 @@ static size_t list_statements(const void *data, const struct workload_statement 
 struct insert_state {
     int64_t row_count; /* taken and not in yet; 0: none */
     int64_t delete_id; /* the first that goes */
+    int64_t delete_count;
     int64_t deleted;
     enum insert_statement query;
     int64_t query_params[INSERT_QUERY_IDS];
@@ -145,10 +146,12 @@ static void take_rows(struct client *client)
     state->row_count =
         plan->spec->rows_per_insert < shared->left ? plan->spec->rows_per_insert : shared->left;
     state->delete_id = shared->next_delete_id;
+    state->delete_count = state->row_count + shared->owed;
+    shared->owed = 0;
     shared->left -= state->row_count;
     shared->under_way += state->row_count;
     shared->next_row += state->row_count;
-    shared->next_delete_id += state->row_count;
+    shared->next_delete_id += state->delete_count;
     pthread_mutex_unlock(&shared->mutex);
     insert_make_text(plan, first, state->row_count, plan->texts + plan->text_bytes * client->number,
                      plan->text_bytes);
@@ -222,6 +225,7 @@ static void rows_are_in(struct client *client)
     shared->under_way -= state->row_count;
     shared->counts.inserted += state->row_count;
     shared->counts.deleted += state->deleted;
+    shared->owed += plan->spec->delete_oldest ? state->delete_count - state->deleted : 0;
     shared->first_id = plan->spec->delete_oldest ? state->delete_id : shared->first_id;
     shared->last_id += state->row_count;
     if (now >= shared->begin_ns && now < shared->end_ns) {
@@ -255,7 +259,7 @@ static void step_insert(struct client *client, struct call *out)
 static void step_insert_and_delete(struct client *client, struct call *out)
 {
     struct insert_state *state = client->state;
-    const int64_t range[] = {state->delete_id, state->delete_id + state->row_count};
+    const int64_t range[] = {state->delete_id, state->delete_id + state->delete_count};
     switch (client->step) {
     case 0:
         out->kind = CALL_BEGIN;
@@ -360,6 +364,7 @@ static bool begin_drive(const struct load_job *job, const void *data, struct ses
     }
     shared->left = job->workload.insert_rows > 0 ? job->workload.insert_rows : INT64_MAX;
     shared->under_way = 0;
+    shared->owed = 0;
     shared->next_row = shared->counts.inserted;
     shared->query_count = 0;
     return insert_data_note(plan, session, INSERT_DATA_DRIVEN, &shared->counts, deadline, err);

@@ -52,6 +52,7 @@ struct insert_shared {
     int64_t under_way; /* rows that were taken and are not in yet */
     int64_t next_row;  /* number of the next row that is taken, from 0 over the table's life */
     int64_t next_delete_id;
+    int64_t owed; /* rows that are still to be deleted, for ids that tries which failed used up */
     int64_t first_id; /* of the table, about: what queries by key choose between */
     int64_t last_id;
     struct insert_counts counts;
