@@ -61,21 +61,41 @@ bool my_bulk_open(struct session *session, const struct bulk_spec *spec, int64_t
     return true;
 }
 
+/* Whether it is written as it is in every character set and mode. */
+static bool is_plain(struct bytes text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        unsigned char byte = (unsigned char)text.data[i];
+        if (byte < ' ' || byte > '~' || byte == '\'' || byte == '"' || byte == '\\') {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* How a byte is written depends on the character set and the mode of the connection, which the
  * library knows. It wants room for each byte twice and an end: that is taken first, by the text
  * itself, and then written over. */
-static void add_text(struct text *out, MYSQL *mysql, struct bytes text)
+static void add_escaped(struct text *out, MYSQL *mysql, struct bytes text)
 {
-    text_add_char(out, '\'');
     size_t start = out->size;
     text_add_bytes(out, text.data, text.size);
     text_add_bytes(out, text.data, text.size);
     text_add_char(out, '\'');
-    if (out->failed) {
-        return;
+    if (!out->failed) {
+        out->size = start + mysql_real_escape_string(mysql, out->data + start, text.data,
+                                                     (unsigned long)text.size);
     }
-    out->size = start + mysql_real_escape_string(mysql, out->data + start, text.data,
-                                                 (unsigned long)text.size);
+}
+
+static void add_text(struct text *out, MYSQL *mysql, struct bytes text)
+{
+    text_add_char(out, '\'');
+    if (is_plain(text)) {
+        text_add_bytes(out, text.data, text.size);
+    } else {
+        add_escaped(out, mysql, text);
+    }
     text_add_char(out, '\'');
 }
 
