@@ -73,7 +73,7 @@ there=(--backend mysql --connect "$DBSWEEP_TEST_MY_CONNECT" --quiet --initial-ro
 run_ok 'prepare' "$DBSWEEP" load insert prepare "${there[@]}"
 run_ok 'it runs' "$DBSWEEP" load insert run "${there[@]}" --insert-rows 30000 --warm-up 0s \
     --clients 3 --query-clients 1 --rows-per-insert 500
-like 'and prints its text' "$OUTPUT" '*insert.insert * 60*rows_per_s *terminal_rows_per_s *'
+like 'and prints its text' "$OUTPUT" '*insert.insert * 60*rows: 30000 inserted, *, initial *, terminal *tenths, *'
 run_ok 'and by time' "$DBSWEEP" load insert run "${there[@]}" --warm-up 0s --measure 2s --format json
 is 'with the JSON of a trial' "$(jq '(.metrics.rows_inserted > 0 and .metrics.elapsed_s == 2 and
     (.metrics.rows_per_s * 2 - .metrics.rows_inserted | fabs) < 1 and .clients == 1)' \
