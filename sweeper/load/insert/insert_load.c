@@ -14,6 +14,7 @@ enum {
     BATCH_ROWS = 1000,
     BATCHES_PER_TRANSACTION = 20,
     NAME_BYTES = 64,
+    NUMBER_BYTES = 32,
     NOTE_BYTES = 200,
     SQL_BYTES = 512,
     VERSION = 1
@@ -64,8 +65,12 @@ static enum insert_data judge_note(const struct insert_plan *plan, const char *f
 
 static bool read_counts(const char *text, struct insert_counts *out)
 {
-    return text != NULL && sscanf(text, "%" SCNd64 " inserted %" SCNd64 " deleted", &out->inserted,
-                                  &out->deleted) == 2;
+    char inserted[NUMBER_BYTES];
+    char deleted[NUMBER_BYTES];
+    struct err ignored;
+    return text != NULL && sscanf(text, "%31s inserted %31s deleted", inserted, deleted) == 2 &&
+           units_parse_int(inserted, &out->inserted, &ignored) &&
+           units_parse_int(deleted, &out->deleted, &ignored);
 }
 
 /* A note whose table went is worth nothing. */
