@@ -12,7 +12,7 @@
 #include "sweeper/base/log.h"
 #include "sweeper/base/stop.h"
 
-enum { HOST_TIMEOUT_MS = 30000, PROBE_TIMEOUT_MS = 30000, POLL_MS = 50 };
+enum { HOST_TIMEOUT_MS = 30000, PROBE_TIMEOUT_MS = 30000, POLL_MS = 50, LOOK_MS = 3000 };
 
 static bool read_facts(struct target *target, const char *path, struct err *err)
 {
@@ -409,7 +409,9 @@ bool target_ready(struct target *target, struct err *err)
     const char *why = "no answer yet";
     while (true) {
         bool is_ready = false;
-        if (!target->sweep->backend->ready(&target->server, deadline, &is_ready, &why, err)) {
+        /* A look has time of its own: the last one would say that it had none, and nothing else. */
+        if (!target->sweep->backend->ready(&target->server, clock_deadline_ms(LOOK_MS), &is_ready,
+                                           &why, err)) {
             return false;
         }
         if (is_ready && is_new_process(target)) {

@@ -114,20 +114,41 @@ bool target_capture(struct target *target, struct store *store, int64_t sweep_id
     return true;
 }
 
+/* ---- the file as it is now ---- */
+
+/* One that somebody removed holds no edit that could be lost: *out_missing. */
+static bool look_at_file(struct target *target, struct arena *arena, struct host_file *out,
+                         bool *out_missing, struct err *err)
+{
+    struct bytes bytes = {0};
+    *out_missing = false;
+    if (host_get(target->host, target->server.facts.config_path, file_deadline(), arena, &bytes,
+                 out, err)) {
+        return true;
+    }
+    *out = (struct host_file){.real_path = target->server.facts.config_path};
+    *out_missing = err->code == ERR_CODE_not_found;
+    if (*out_missing) {
+        log_err(LOG_WARN, err);
+        err_clear(err);
+    }
+    return *out_missing;
+}
+
 /* ---- recall ---- */
 
 /* The file as it is now must be the baseline or one of ours: never over a fresh edit. */
 static bool judge_file(struct target *target, struct err *err)
 {
     const char *path = target->server.facts.config_path;
-    struct bytes now = {0};
     struct host_file file = {0};
-    if (!host_get(target->host, path, file_deadline(), target->arena, &now, &file, err)) {
+    bool is_known = false; /* also where there is none */
+    if (!look_at_file(target, target->arena, &file, &is_known, err)) {
         return err_while(err, "looking at the configuration as it is now");
     }
     target->baseline_file.real_path = file.real_path;
     memcpy(target->last_sha256, file.sha256, sizeof target->last_sha256);
-    bool is_known = strcmp(file.sha256, target->baseline_file.sha256) == 0;
+    is_known = is_known || strcmp(file.sha256, target->baseline_file.sha256) == 0;
     if (!is_known &&
         !store_intent_known(target->store, target->sweep_id, path, file.sha256, &is_known, err)) {
         return false;
@@ -266,7 +287,7 @@ static bool write_baseline(struct target *target, struct err *err)
     const struct host_driver *driver = target->host->driver;
     struct err full;
     err_clear(&full);
-    if (host_put(target->host, path, target->baseline_bytes, &target->baseline_file, false,
+    if (host_put(target->host, path, target->baseline_bytes, &target->baseline_file, true,
                  file_deadline(), err)) {
         return true;
     }
@@ -277,7 +298,7 @@ static bool write_baseline(struct target *target, struct err *err)
     }
     log_err(LOG_WARN, err);
     err_clear(err);
-    return host_put(target->host, path, target->baseline_bytes, &target->baseline_file, false,
+    return host_put(target->host, path, target->baseline_bytes, &target->baseline_file, true,
                     file_deadline(), err);
 }
 
@@ -286,14 +307,14 @@ bool target_put_baseline(struct target *target, struct err *err)
     const char *path = target->server.facts.config_path;
     struct arena scratch;
     arena_open(&scratch, 256u << 20);
-    struct bytes now = {0};
     struct host_file file = {0};
-    bool ok = host_get(target->host, path, file_deadline(), &scratch, &now, &file, err);
+    bool is_missing = false;
+    bool ok = look_at_file(target, &scratch, &file, &is_missing, err);
     bool is_baseline = ok && strcmp(file.sha256, target->baseline_file.sha256) == 0 &&
                        file.mode == target->baseline_file.mode &&
                        file.uid == target->baseline_file.uid &&
                        file.gid == target->baseline_file.gid;
-    if (ok && !is_baseline && strcmp(file.sha256, target->last_sha256) != 0) {
+    if (ok && !is_missing && !is_baseline && strcmp(file.sha256, target->last_sha256) != 0) {
         err_set(err, ERR_CODE_foreign_edit, "%s was changed by somebody else", path);
         ok = err_hint(err, "the bytes found before the sweep are in %s", target->copy_path);
     }
@@ -412,7 +433,10 @@ static bool restore_once(struct target *target, struct err *err)
     struct err quiet;
     err_clear(&quiet);
     bool has_data = !target->has_file && target->has_snapshot;
-    if (!has_data && (!target->has_file || target_put_baseline(target, &quiet)) &&
+    /* A server that started with another file does not run on this one, whatever its values. */
+    bool has_read_it =
+        !target->has_file || strcmp(target->last_sha256, target->baseline_file.sha256) == 0;
+    if (!has_data && (!target->has_file || target_put_baseline(target, &quiet)) && has_read_it &&
         prove(target, &quiet)) {
         return true;
     }
