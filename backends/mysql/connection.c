@@ -79,11 +79,16 @@ static const char hint_password[] = "the password comes from target.password_env
 static const char hint_down[] = "does the server run there, and does it listen on that address, "
                                 "port or socket? target.connect names them";
 
+static const char hint_locked[] = "ALTER USER ... ACCOUNT UNLOCK, or name another user";
+
 /* Of the server (mysqld_error.h) and of the library (errmsg.h). */
 static const struct refusal refusals[] = {
     {1044, true, "grant the user of target.connect rights on the database"},
     {1045, true, hint_password},
     {1698, true, hint_password},
+    {1862, true, "the user's password has expired: give it a new one"},
+    {3118, true, hint_locked},
+    {4151, true, hint_locked},
     {1049, true, "name a database that exists in target.connect (dbname=...)"},
     {1129, true, "the server blocks this host after failed connections: FLUSH HOSTS there"},
     {1130, true, "let the user in from this host: create user ...@'host'"},

@@ -173,8 +173,8 @@ static bool not_yet(struct my_state *state, const char **out_why, struct err *er
 {
     snprintf(state->why, sizeof state->why, "%s", err->text);
     *out_why = state->why;
-    if (my_error_is_final(err)) {
-        return false;
+    if (my_error_is_final(err) || err->class == ERR_TARGET) {
+        return false; /* a host that does not answer says nothing about the server */
     }
     err_clear(err);
     return true;

@@ -240,10 +240,12 @@ bool my_identify(struct server *server, struct session *session, int64_t deadlin
 {
     struct my_state *state = my_state_of(server);
     struct my_process process = {0};
-    struct err ignored;
-    err_clear(&ignored);
     server->facts.identity = state->identity;
-    if (find_process(server, session, deadline, &process, &ignored) && process.pid != 0) {
+    /* No answer of the host is not the answer that the process cannot be seen. */
+    if (!find_process(server, session, deadline, &process, err)) {
+        return false;
+    }
+    if (process.pid != 0) {
         snprintf(state->identity, sizeof state->identity, "%ld@%llu", process.pid,
                  process.start_ticks);
         return true;
