@@ -128,6 +128,10 @@ static const char *remedy_of(const struct reading *reading, const char *name, st
     case SOURCE_ENVIRONMENT:
         return "start the server without that variable";
     default:
+        if (text_starts_with(reading->detail, "init_connect")) {
+            return "sessions of the load user would not see the swept values: take it out of"
+                   " init_connect, or name a user that it does not apply to";
+        }
         return text_starts_with(reading->detail, "mysqld-auto.cnf")
                    ? arena_printf(arena,
                                   "RESET PERSIST %s, and write its value into the option"
@@ -187,6 +191,12 @@ static const struct {
      "the server is a member of a replication group"},
     {"show global status where variable_name = 'wsrep_cluster_size' and value > 0",
      "the server is a node of a Galera cluster"},
+    /* MariaDB: what a user who may see neither of the above is told */
+    {"show global status where variable_name = 'slaves_running' and value > 0",
+     "the server is a replica"},
+    {"show global status where variable_name = 'slaves_connected' and value > 0",
+     "replicas follow this server"},
+    {"select 1 from dual where @@global.read_only", "the server is read-only"},
 };
 
 static bool note_row(void *context, const struct row *row UNUSED)

@@ -19,6 +19,7 @@ enum column {
     COLUMN_VALUE,
     COLUMN_ORIGIN,
     COLUMN_PATH,
+    COLUMN_SESSION, /* of the connection that asks, which is the load user's */
     COLUMN_TYPE,
     COLUMN_CHOICES,
     COLUMN_ARGUMENT,
@@ -27,16 +28,17 @@ enum column {
 };
 static const char mariadb_statement[] =
     "select lower(variable_name), global_value, global_value_origin, global_value_path,"
-    " variable_type, enum_value_list, command_line_argument, variable_comment"
+    " session_value, variable_type, enum_value_list, command_line_argument, variable_comment"
     " from information_schema.system_variables where global_value_origin is not null";
 /* The source is of the running value: what SET PERSIST or PERSIST_ONLY wrote since the start, and
  * will be there with the next one, shows in persisted_variables alone. */
 static const char mysql_statement[] =
     "select lower(i.variable_name), g.variable_value,"
     " if(p.variable_name is not null and @@persisted_globals_load, 'PERSISTED', i.variable_source),"
-    " i.variable_path"
+    " i.variable_path, s.variable_value"
     " from performance_schema.variables_info i join performance_schema.global_variables g"
-    " on g.variable_name = i.variable_name left join performance_schema.persisted_variables p"
+    " on g.variable_name = i.variable_name left join performance_schema.session_variables s"
+    " on s.variable_name = i.variable_name left join performance_schema.persisted_variables p"
     " on p.variable_name = i.variable_name";
 static const char plain_statement[] = "show global variables";
 
@@ -277,6 +279,14 @@ static bool take_ignored(const struct server *server, const struct knob *knob, s
     return true;
 }
 
+/* What a session of the load has is what counts: init_connect may give it another value than the
+ * server's own. Whatever a user's account limits shows here too. */
+static bool is_overridden(const struct found_variable *found)
+{
+    return found->columns[COLUMN_SESSION][0] != '\0' &&
+           strcmp(found->columns[COLUMN_SESSION], found->columns[COLUMN_VALUE]) != 0;
+}
+
 static bool take_reading(struct server *server, const struct knob *knob,
                          const struct found_variable *found, int64_t deadline, struct arena *arena,
                          struct reading *out, struct err *err)
@@ -287,11 +297,17 @@ static bool take_reading(struct server *server, const struct knob *knob,
     if (!found->is_found) {
         return take_ignored(server, knob, arena, out) || err_memory(err);
     }
-    const char *text = found->columns[COLUMN_VALUE];
+    bool is_session = is_overridden(found);
+    const char *text = found->columns[is_session ? COLUMN_SESSION : COLUMN_VALUE];
     err_clear(&ignored);
     if (!value_parse(knob, text, NULL, arena, &out->value, &ignored)) {
         /* Outside the range that may be asked for, such as a computed one: still what it is. */
         out->value = (struct value){.kind = VALUE_TEXT, .text = text, .asked = text};
+    }
+    if (is_session) {
+        out->source = SOURCE_SQL;
+        out->detail = "init_connect or the user's account";
+        return true;
     }
     return take_source(server, found, deadline, out, err);
 }
