@@ -183,7 +183,7 @@ static void take(const char **slot, const char *value)
 static void read_words(struct server *server, struct bytes words)
 {
     struct my_state *state = my_state_of(server);
-    const char *suffix = NULL;
+    state->group_suffix = NULL;
     state->defaults_file = NULL;
     state->defaults_extra_file = NULL;
     state->has_no_defaults = false;
@@ -191,18 +191,22 @@ static void read_words(struct server *server, struct bytes words)
     for (const char *word = next_word(&words); word != NULL; word = next_word(&words)) {
         take(&state->defaults_file, value_of(word, "--defaults-file", server->arena));
         take(&state->defaults_extra_file, value_of(word, "--defaults-extra-file", server->arena));
-        take(&suffix, value_of(word, "--defaults-group-suffix", server->arena));
+        take(&state->group_suffix, value_of(word, "--defaults-group-suffix", server->arena));
         state->has_no_defaults = state->has_no_defaults || strcmp(word, "--no-defaults") == 0;
     }
-    option_groups_of(server->facts.product, server->facts.version, suffix, &state->groups);
 }
 
 static void read_environment(struct server *server, struct bytes words)
 {
     struct my_state *state = my_state_of(server);
+    const char *suffix = NULL;
     for (const char *word = next_word(&words); word != NULL; word = next_word(&words)) {
         take(&state->home, value_of(word, "HOME", server->arena));
         take(&state->mysql_home, value_of(word, "MYSQL_HOME", server->arena));
+        take(&suffix, value_of(word, "MYSQL_GROUP_SUFFIX", server->arena));
+    }
+    if (state->group_suffix == NULL) { /* its command line goes first */
+        state->group_suffix = suffix;
     }
 }
 
@@ -236,6 +240,8 @@ bool my_process_examine(struct server *server, const struct my_process *process,
     }
     read_words(server, words);
     read_environment(server, environment);
+    option_groups_of(server->facts.product, server->facts.version,
+                     my_state_of(server)->group_suffix, &my_state_of(server)->groups);
     return find_start_log(server, process->pid, deadline, err) &&
            unit_find(server->host, process->pid, deadline, server->arena,
                      &my_state_of(server)->unit, err);

@@ -38,6 +38,7 @@ struct my_state {
     bool has_words; /* its command line was read */
     const char *home;
     const char *mysql_home;
+    const char *group_suffix; /* of the option groups, such as "_2"; NULL: none */
 
     struct my_path paths[MY_PATH_LIMIT];
     size_t path_count;
@@ -98,6 +99,25 @@ bool my_find_config(struct server *server, int64_t deadline, const char **out,
 /* ---- overrides.c ---- */
 bool my_overrides(struct server *server, const struct setting *settings, size_t setting_count,
                   int64_t deadline, struct err *err);
+
+/* ---- unswept.c ---- */
+struct my_unswept_item {
+    const struct knob *knob;
+    struct reading reading;
+    bool is_swept;
+    bool is_set_since; /* by SET GLOBAL, to another value than its default */
+};
+struct my_unswept {
+    struct my_unswept_item *items;
+    size_t count;
+};
+/* The swept settings with their readings, and (MariaDB) every other variable of option files. */
+bool my_unswept_read(struct server *server, struct session *session, const struct setting *settings,
+                     const struct reading *readings, size_t count, int64_t deadline,
+                     struct arena *arena, struct my_unswept *out, struct err *err) MUST_USE;
+/* Whether the server's program (MariaDB) takes its option files as they are now; nothing is
+ * started. Errors: foreign_edit with the program's own words. */
+bool my_start_rehearse(struct server *server, int64_t deadline, struct err *err) MUST_USE;
 
 /* ---- pending.c ---- */
 /* Whether the server runs on its files as they are; `readings` are the settings' values now.
