@@ -13,6 +13,8 @@ case $plain in *-asan/*) plain=${plain/-asan\//\/} ;; esac
 [ -x "$plain" ] || plain=$DBSWEEP
 size=$(own_mysql 'select @@innodb_log_buffer_size')
 
+# A stop that comes while a start still goes on does nothing here: it is not waited for long.
+MY_TARGET='stop_timeout = "5s";'
 # new_sweep FILE RESET
 new_sweep() {
     my_sweep "$1" 'innodb_log_buffer_size = [ "4M", "8M" ];' 'baseline = false;'
