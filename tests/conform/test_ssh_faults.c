@@ -169,6 +169,9 @@ static void takes_no_channel_timeout_for_success(void **state)
     assert_works();
 }
 
+/* sshd leaves for the background before it listens. */
+#define LISTENING "; until (: <\"/dev/tcp/127.0.0.1/$2\") 2>/dev/null; do sleep 0.05; done"
+
 /* A machine that is set up anew while a sweep runs must be judged again. */
 static void judges_the_key_again_when_it_connects_anew(void **state)
 {
@@ -182,14 +185,15 @@ static void judges_the_key_again_when_it_connects_anew(void **state)
     must_be_cut_off(SERVING "kill -9 $serving; sleep 5", 20000);
     assert_false(do_there("true", 10000, &result));
     assert_int_equal(err.code, ERR_CODE_host);
-    do_here("/usr/sbin/sshd -f \"$1/sshd_config\" -E \"$1/sshd.log\"", own.directory, NULL);
+    do_here("/usr/sbin/sshd -f \"$1/sshd_config\" -E \"$1/sshd.log\"" LISTENING, own.directory,
+            own.port);
     assert_works();
     do_here(serving, own.directory, NULL);
     must_be_cut_off(SERVING "kill -9 $serving; sleep 5", 20000);
     do_here(
         "sed -i '/host_rsa/d' \"$1/sshd_config\"; cp \"$1/other\" \"$1/host\"; rm \"$1/host.pub\"; "
-        "/usr/sbin/sshd -f \"$1/sshd_config\" -E \"$1/sshd.log\"",
-        own.directory, NULL);
+        "/usr/sbin/sshd -f \"$1/sshd_config\" -E \"$1/sshd.log\"" LISTENING,
+        own.directory, own.port);
     assert_false(do_there("touch \"/tmp/dbsweep-must-not-be\"", 10000, &result));
     assert_int_equal(err.code, ERR_CODE_host_key);
     assert_int_not_equal(access("/tmp/dbsweep-must-not-be", F_OK), 0);
@@ -421,14 +425,19 @@ static void outlives_its_master(void **state)
     }
     must_reach(&spec);
     snprintf(number, sizeof number, "%d", (int)getpid());
-    const char *masters =
-        do_here("pgrep -P \"$1\" -x ssh | tee /dev/stderr | xargs kill -9", number, NULL);
-    assert_string_equal(masters, "");
+    /* Dead before it is used again: a command that meets a dying one goes its own way. */
+    do_here("for pid in $(pgrep -P \"$1\" -x ssh); do kill -9 \"$pid\"\n"
+            "until [ \"$(sed 's/.*) \\(.\\).*/\\1/' \"/proc/$pid/stat\" 2>/dev/null || echo Z)\" = "
+            "Z ]\n"
+            "do sleep 0.05; done; done",
+            number, NULL);
     assert_works();
-    masters = do_here("pgrep -P \"$1\" -x ssh", number, NULL); /* a new one, not one a command */
+    /* a new one, not one a command; what has ended and was not waited for yet is none */
+    const char *list = "pgrep -r D,R,S -P \"$1\" -x ssh";
+    const char *masters = do_here(list, number, NULL);
     assert_true(masters[0] != '\0');
     assert_works();
-    assert_string_equal(do_here("pgrep -P \"$1\" -x ssh", number, NULL), masters);
+    assert_string_equal(do_here(list, number, NULL), masters);
 }
 
 int main(void)
