@@ -19,7 +19,7 @@ VARIANT ?= plain
 BUILD   ?= build$(if $(filter-out plain,$(VARIANT)),-$(VARIANT))
 JOBS    ?= $(shell nproc 2>/dev/null || echo 2)
 
-PACKAGES := libconfig sqlite3 libpq libssh2 gsl libcrypto libmariadb
+PACKAGES := libconfig sqlite3 libpq libssh2 gsl libcrypto libmariadb odbc
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
 PKG_LIBS   := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 

@@ -21,10 +21,11 @@ struct target_spec {
     const char *apply;       /* "edit" | "drop-in" | "sql" */
     const char *const *stop; /* argv; NULL: the backend's own way */
     const char *const *start;
-    const char *const *restart; /* used instead of stop and start where both are absent */
-    const char *data_directory; /* NULL: probed */
-    const char *log;            /* the server's log file; NULL: probed */
-    const char *session;        /* NULL: the backend's own; "odbc" */
+    const char *const *restart;  /* used instead of stop and start where both are absent */
+    const char *data_directory;  /* NULL: probed */
+    const char *log;             /* the server's log file; NULL: probed */
+    const char *session;         /* of the workload: "native" or "odbc" */
+    const char *session_connect; /* its connection string; NULL: `connect` */
     int64_t ready_timeout_ms;
     int64_t stop_timeout_ms;
 };
@@ -174,6 +175,9 @@ extern const size_t backend_count;
 
 const struct backend *backend_find(const char *name); /* NULL: none */
 const char *backend_nearest(const char *name);        /* NULL: none near */
+/* The session that speaks to its servers: NULL or "native" is the backend's own, "odbc" one through
+ * ODBC that speaks the same dialect. NULL where there is none. */
+const struct session_driver *backend_session(const struct backend *backend, const char *name);
 /* Asserts that every required function is there; called once at start. */
 void backends_check(void);
 

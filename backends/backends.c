@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/mysql/mysql.h"
+#include "backends/odbc/odbc.h"
 #include "backends/postgresql/postgresql.h"
 #include "backends/sqlite/sqlite.h"
 #include "sweeper/base/text.h"
@@ -35,6 +36,13 @@ const char *backend_nearest(const char *name)
         names[i] = backends[i]->name;
     }
     return text_nearest(name, names, backend_count);
+}
+
+const struct session_driver *backend_session(const struct backend *backend, const char *name)
+{
+    const struct session_driver *own = backend->session;
+    bool is_odbc = name != NULL && strcmp(name, "odbc") == 0;
+    return is_odbc ? odbc_session(own != NULL ? own->dialect : DIALECT_OTHER) : own;
 }
 
 const char *source_kind_name(enum source_kind kind)
@@ -79,6 +87,7 @@ void backends_check(void)
         assert((backend->log_mark != NULL) == (backend->log_tail != NULL));
         if (backend->session != NULL) {
             check_session(backend->session);
+            check_session(odbc_session(backend->session->dialect));
         }
     }
 }

@@ -56,6 +56,9 @@ bool session_execute(struct session *session, const char *sql, row_visitor visit
                      int64_t deadline, struct err *err)
 {
     const struct session_driver *driver = session->driver;
+    if (driver->bound != NULL) {
+        driver->bound(session, deadline);
+    }
     if (!driver->send_text(session, sql, err) || !session_wait(session, deadline, err)) {
         return false;
     }

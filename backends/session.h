@@ -85,6 +85,9 @@ struct session_driver {
     /* NULL, or: what the call that was just sent waits for, without a look at the network, where an
      * answer is hardly there yet; DONE: pump must look. */
     enum session_state (*sent)(const struct session *session);
+    /* NULL, or: of a session that completes inside send, when the next call must end, as far as its
+     * system can be asked to. For set-up work: it costs a thread. */
+    void (*bound)(struct session *session, int64_t deadline);
     /* The result of the finished call. */
     bool (*rows)(struct session *session, row_visitor visit, void *context, struct err *err);
     int64_t (*affected)(struct session *session); /* rows changed by the finished call */

@@ -77,12 +77,14 @@ static bool read_job(const struct cli *cli, struct load_job *out, struct arena *
                      struct err *err)
 {
     const char *backend = cli_text(cli, "--backend");
+    const char *session = cli_text(cli, "--session");
     if (!find_operation(cli->operands[1], &out->operation, err) ||
         !read_workload(cli, &out->workload, arena, err) ||
         !sweepfile_password(cli_text(cli, "--password-env"), cli_text(cli, "--password-file"),
                             arena, &out->session.password, err)) {
         return false;
     }
+    out->session_name = session;
     out->backend = backend != NULL ? backend : "";
     out->session.connect = cli_text(cli, "--connect");
     out->session.application = "dbsweep";
@@ -101,7 +103,7 @@ static bool read_job(const struct cli *cli, struct load_job *out, struct arena *
         err_set(err, ERR_CODE_usage, "--connect is missing");
         return err_hint(err, "--connect 'host=... dbname=...', or the path of an SQLite file");
     }
-    const struct session_driver *sessions = backend_find(backend)->session;
+    const struct session_driver *sessions = backend_session(backend_find(backend), session);
     return sessions == NULL || workload_examine(&out->workload, sessions->dialect, err);
 }
 

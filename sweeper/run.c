@@ -292,7 +292,8 @@ static bool prepare_data(struct run *run, struct err *err)
     struct load_job job = {.operation = is_dirty ? LOAD_RESET : LOAD_PREPARE,
                            .workload = plan->sweep.workload,
                            .backend = plan->sweep.backend->name,
-                           .session = {.connect = plan->sweep.target.connect,
+                           .session_name = plan->sweep.target.session,
+                           .session = {.connect = sweepfile_session_connect(&plan->sweep),
                                        .password = plan->sweep.target.password,
                                        .application = "dbsweep"}};
     struct load_progress progress = {.context = run, .note = note_progress};

@@ -170,6 +170,9 @@ const struct sweepfile_key *sweepfile_keys(size_t *out_count);
 bool sweepfile_password(const char *env_name, const char *file_path, struct arena *arena,
                         const char **out, struct err *err) MUST_USE;
 
+/* How the workload's sessions log in: target.session_connect, or target.connect. */
+const char *sweepfile_session_connect(const struct sweep *sweep);
+
 /* What may not change between two runs without --fresh, one "key = value" line each: target,
  * backend, workload (less its swept keys) and windows. */
 bool sweepfile_plan_text(const struct sweep *sweep, struct arena *arena, const char **out,

@@ -222,8 +222,7 @@ bool key_set(const struct key_row *row, const char *folder, const char *text, vo
 /* What the design of the file knows and this version does not. */
 static bool is_later(const char *section, const char *key)
 {
-    static const char *const later[][2] = {
-        {"", "monitor"}, {"target", "session"}, {"axes", "host"}, {"guard", "restore"}};
+    static const char *const later[][2] = {{"", "monitor"}, {"axes", "host"}, {"guard", "restore"}};
     for (size_t i = 0; i < COUNT_OF(later); i++) {
         if (strcmp(later[i][0], section) == 0 && strcmp(later[i][1], key) == 0) {
             return true;

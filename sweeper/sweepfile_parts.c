@@ -192,15 +192,51 @@ static bool has_url_password(const char *connect)
     return colon != NULL && memchr(colon, '@', size - (size_t)(colon - user)) != NULL;
 }
 
+static bool refuse_password(const struct reader *reader, const struct node *target, const char *key,
+                            const char *connect)
+{
+    if (connect == NULL || (!names_password(connect) && !has_url_password(connect))) {
+        return true;
+    }
+    reader_fail(reader, line_of(target, key), "a password never stands in the sweep file");
+    return err_hint(reader->err,
+                    "take it out of %s; use password_env, password_file or "
+                    "the client library's own file",
+                    key);
+}
+
+static bool check_session(const struct reader *reader, const struct node *target)
+{
+    const struct sweep *sweep = reader->sweep;
+    bool is_odbc = strcmp(sweep->target.session, "odbc") == 0;
+    if (is_odbc && sweep->backend->embedded) {
+        reader_fail(reader, line_of(target, "session"),
+                    "%s is set up by its own connection, not through ODBC", sweep->backend->title);
+        return err_hint(reader->err, "leave session out");
+    }
+    if (is_odbc && sweep->target.session_connect == NULL) {
+        reader_fail(reader, line_of(target, "session"),
+                    "session = \"odbc\" without session_connect");
+        return err_hint(reader->err, "session_connect = \"Driver=...;Server=...\"; or \"DSN=...\"");
+    }
+    return is_odbc || sweep->target.session_connect == NULL ||
+           reader_fail(reader, line_of(target, "session_connect"),
+                       "session_connect without session = \"odbc\"");
+}
+
+const char *sweepfile_session_connect(const struct sweep *sweep)
+{
+    const struct target_spec *target = &sweep->target;
+    return target->session_connect != NULL ? target->session_connect : target->connect;
+}
+
 static bool set_password(const struct reader *reader, const struct node *target)
 {
     struct sweep *sweep = reader->sweep;
-    const char *connect = sweep->target.connect != NULL ? sweep->target.connect : "";
-    if (!sweep->backend->embedded && (names_password(connect) || has_url_password(connect))) {
-        reader_fail(reader, line_of(target, "connect"),
-                    "a password never stands in the sweep file");
-        return err_hint(reader->err, "take it out of connect; use password_env, password_file or "
-                                     "the client library's own file");
+    if ((!sweep->backend->embedded &&
+         !refuse_password(reader, target, "connect", sweep->target.connect)) ||
+        !refuse_password(reader, target, "session_connect", sweep->target.session_connect)) {
+        return false;
     }
     if (sweep->password_env != NULL && sweep->password_file != NULL) {
         return reader_fail(reader, line_of(target, "password_file"),
@@ -252,7 +288,8 @@ static bool read_target(const struct reader *reader, const struct node *root)
     }
     reader->sweep->has_host = node_find(target, "host") != NULL;
     return set_backend(reader, target) && check_remote(reader, target) &&
-           check_commands(reader, target) && set_password(reader, target);
+           check_commands(reader, target) && check_session(reader, target) &&
+           set_password(reader, target);
 }
 
 /* ---- workload ---- */

@@ -331,8 +331,8 @@ static bool is_swept(const struct sweep *sweep, const struct key_row *row)
 /* Timeouts and commands that start and stop the server change no result. */
 static bool is_kept(const struct sweep *sweep, const struct key_row *row)
 {
-    static const char *const of_target[] = {"backend", "connect", "config", "data_directory",
-                                            "apply"};
+    static const char *const of_target[] = {
+        "backend", "connect", "config", "data_directory", "apply", "session", "session_connect"};
     if (strcmp(row->section, "between") == 0) {
         return true;
     }

@@ -11,13 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/kept.h"
 #include "backends/sqlite/pragma.h"
 #include "backends/sqlite/sqlite.h"
 #include "sweeper/base/text.h"
 
 enum {
     SLOT_COUNT = 256,
-    COLUMN_LIMIT = 128,
     MEMORY_LIMIT_BYTES = 128 * 1024 * 1024,
     BULK_BYTES = 64 * 1024,
     FIRST_PAUSE_NS = 50 * 1000,
@@ -33,11 +33,7 @@ struct sqlite_client {
     bool writes; /* a prepared statement does */
     atomic_bool is_cancelled;
     int64_t busy_until;
-    /* The last result: for each value its length (-1: null) and its bytes. */
-    char *rows;
-    size_t row_bytes;
-    size_t row_capacity;
-    size_t column_count;
+    struct kept_rows rows;
     int64_t affected;
     bool has_failed;
     struct err failure;
@@ -103,6 +99,7 @@ static bool client_open(const struct session_spec *spec, int64_t deadline, struc
     }
     client->base.driver = &sqlite_session;
     client->arena = arena;
+    client->rows.arena = &client->arena;
     *out = &client->base;
     return true;
 }
@@ -125,8 +122,7 @@ static void client_close(struct session *session)
 
 static void forget_result(struct sqlite_client *client)
 {
-    client->row_bytes = 0;
-    client->column_count = 0;
+    kept_clear(&client->rows);
     client->affected = 0;
     client->has_failed = false;
 }
@@ -149,40 +145,21 @@ static bool keep_memory_failure(struct sqlite_client *client)
     return false;
 }
 
-static bool reserve_rows(struct sqlite_client *client, size_t needed)
-{
-    if (client->row_bytes + needed <= client->row_capacity) {
-        return true;
-    }
-    size_t capacity = (client->row_bytes + needed) * 2;
-    char *rows = arena_alloc(&client->arena, capacity);
-    if (rows == NULL) {
-        return keep_memory_failure(client);
-    }
-    if (client->row_bytes > 0) {
-        memcpy(rows, client->rows, client->row_bytes);
-    }
-    client->rows = rows;
-    client->row_capacity = capacity;
-    return true;
-}
-
 static bool keep_row(struct sqlite_client *client, sqlite3_stmt *statement)
 {
     int count = sqlite3_column_count(statement);
-    client->column_count = (size_t)count;
+    client->rows.column_count = (size_t)count;
     for (int i = 0; i < count; i++) {
+        char *at = NULL;
         const unsigned char *text = sqlite3_column_text(statement, i);
-        int32_t size = text != NULL ? sqlite3_column_bytes(statement, i) : -1;
-        size_t used = size > 0 ? (size_t)size : 0;
-        if (!reserve_rows(client, sizeof size + used)) {
-            return false;
+        int size = text != NULL ? sqlite3_column_bytes(statement, i) : -1;
+        if (!kept_reserve(&client->rows, size > 0 ? (size_t)size : 0, &at)) {
+            return keep_memory_failure(client);
         }
-        memcpy(client->rows + client->row_bytes, &size, sizeof size);
-        if (used > 0) {
-            memcpy(client->rows + client->row_bytes + sizeof size, text, used);
+        if (size > 0) {
+            memcpy(at, text, (size_t)size);
         }
-        client->row_bytes += sizeof size + used;
+        kept_end(&client->rows, size);
     }
     return true;
 }
@@ -215,7 +192,7 @@ static bool client_send_text(struct session *session, const char *sql, struct er
         if (sqlite3_prepare_v2(client->db, sql, -1, &statement, &rest) != SQLITE_OK) {
             has_run = keep_failure(client);
         } else if (statement != NULL) {
-            client->row_bytes = 0; /* the last statement's rows are the result */
+            kept_clear(&client->rows); /* the last statement's rows are the result */
             has_run = run_statement(client, statement);
         }
         sqlite3_finalize(statement);
@@ -310,34 +287,9 @@ static enum session_state client_pump(struct session *session, struct err *err)
 
 /* ---- answers ---- */
 
-static size_t read_column(const char *at, struct bytes *out)
-{
-    int32_t size = 0;
-    memcpy(&size, at, sizeof size);
-    *out = (struct bytes){.data = size < 0 ? NULL : at + sizeof size,
-                          .size = size < 0 ? 0 : (size_t)size};
-    return sizeof size + out->size;
-}
-
 static bool client_rows(struct session *session, row_visitor visit, void *context, struct err *err)
 {
-    const struct sqlite_client *client = client_of(session);
-    struct bytes columns[COLUMN_LIMIT];
-    if (client->column_count > COLUMN_LIMIT) {
-        return err_set(err, ERR_CODE_unsupported, "a row of %zu columns is more than %d",
-                       client->column_count, COLUMN_LIMIT);
-    }
-    size_t at = 0;
-    while (at < client->row_bytes) {
-        for (size_t i = 0; i < client->column_count; i++) {
-            at += read_column(client->rows + at, &columns[i]);
-        }
-        const struct row row = {.column_count = client->column_count, .columns = columns};
-        if (!visit(context, &row)) {
-            break;
-        }
-    }
-    return true;
+    return kept_visit(&client_of(session)->rows, visit, context, err);
 }
 
 static int64_t client_affected(struct session *session)

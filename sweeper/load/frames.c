@@ -296,6 +296,7 @@ bool load_job_encode(const struct load_job *job, struct text *out, struct err *e
     wire_put_f64(out, job->ceiling_per_s);
     wire_put_i64(out, job->first_client);
     wire_put_i64(out, job->client_share);
+    put_text(out, job->session_name);
     put_text(out, session->connect);
     put_text(out, session->password);
     put_text(out, session->application);
@@ -319,6 +320,7 @@ bool load_job_decode(struct bytes frame, struct arena *arena, struct load_job *o
     out->ceiling_per_s = wire_f64(&wire);
     out->first_client = wire_i64(&wire);
     out->client_share = wire_i64(&wire);
+    out->session_name = get_text(&wire, arena);
     out->session.connect = get_text(&wire, arena);
     out->session.password = get_text(&wire, arena);
     out->session.application = get_text(&wire, arena);

@@ -109,7 +109,8 @@ enum load_operation {
 struct load_job {
     enum load_operation operation;
     struct workload_spec workload;
-    const char *backend; /* name; NULL for command workloads without a database */
+    const char *backend;      /* name; NULL for command workloads without a database */
+    const char *session_name; /* see backend_session */
     struct session_spec session;
     double ceiling_per_s; /* what an earlier worker found of the same work; 0: to be found */
     /* Of a team's worker: its share of the workload's clients. share 0: all of them. */

@@ -206,7 +206,7 @@ static bool find_parts(struct worker *worker, const struct workload **workload,
     const struct backend *backend =
         worker->job.backend[0] != '\0' ? backend_find(worker->job.backend) : NULL;
     *workload = workload_find(worker->job.workload.kind);
-    *sessions = backend != NULL ? backend->session : NULL;
+    *sessions = backend != NULL ? backend_session(backend, worker->job.session_name) : NULL;
     if (*workload == NULL) {
         return err_set(&worker->err, ERR_CODE_unsupported, "there is no workload \"%s\"",
                        worker->job.workload.kind);

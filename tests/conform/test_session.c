@@ -12,8 +12,8 @@ static struct session *open_session(struct subject *subject)
 {
     struct session *session = NULL;
     const struct session_spec spec = {.connect = subject->spec.connect, .application = "test"};
-    MUST(subject->backend->session->open(&spec, DEADLINE, &session, &subject->err));
-    assert_ptr_equal(session->driver, subject->backend->session);
+    MUST(subject->sessions->open(&spec, DEADLINE, &session, &subject->err));
+    assert_ptr_equal(session->driver, subject->sessions);
     return session;
 }
 
@@ -254,6 +254,36 @@ static void update_one(struct subject *subject, struct session *session, int id)
     execute(subject, session, sql);
 }
 
+static bool is_odbc(const struct subject *subject)
+{
+    return subject->sessions != subject->backend->session;
+}
+
+/* Of a session that completes inside send. */
+static void *update_in_the_way(void *context)
+{
+    struct session *session = context;
+    struct err ignored;
+    (void)!session->driver->send_text(session, "update session_test set k = 2 where id = 2",
+                                      &ignored);
+    return NULL;
+}
+
+/* Both have a row that the other wants. */
+static bool cross_over_odbc(struct subject *subject, struct session *first, struct session *second,
+                            struct err *err)
+{
+    pthread_t thread;
+    update_one(subject, first, 1);
+    MUST(transaction(second, second->driver->begin, &subject->err));
+    update_one(subject, second, 2);
+    assert_int_equal(pthread_create(&thread, NULL, update_in_the_way, first), 0);
+    bool ok = session_execute(second, "update session_test set k = 2 where id = 1", NULL, NULL,
+                              DEADLINE, err);
+    pthread_join(thread, NULL);
+    return ok && session_wait(first, DEADLINE, err);
+}
+
 /* Two clients in each other's way: whatever the server calls it, it means "again". */
 static void conflicts_mean_retry(void **state)
 {
@@ -267,8 +297,10 @@ static void conflicts_mean_retry(void **state)
     prepare_insert(subject, second);
     err_clear(&err);
     MUST(transaction(first, driver->begin, &subject->err));
-    if (driver->socket(first) < 0) {
+    if (subject->backend->embedded) {
         assert_false(transaction(second, driver->begin, &err));
+    } else if (is_odbc(subject)) {
+        assert_false(cross_over_odbc(subject, first, second, &err));
     } else {
         update_one(subject, first, 1);
         MUST(transaction(second, driver->begin, &subject->err));
@@ -285,6 +317,29 @@ static void conflicts_mean_retry(void **state)
     driver->close(second);
     driver->close(first);
     subject_sql(subject, "drop table session_test");
+}
+
+/* Ended by somebody else at the server. */
+static void a_lost_connection_is_known(void **state)
+{
+    struct subject *subject = *state;
+    if (subject->backend->embedded)
+        return; /* there is no connection */
+    struct session *session = open_session(subject);
+    struct session *other = open_session(subject);
+    bool is_mysql = session->driver->dialect == DIALECT_MYSQL;
+    const char *id = NULL;
+    char sql[80];
+    MUST(session_value(session, is_mysql ? "select connection_id()" : "select pg_backend_pid()",
+                       DEADLINE, &subject->arena, &id, &subject->err));
+    snprintf(sql, sizeof sql, is_mysql ? "kill %s" : "select pg_terminate_backend(%s)", id);
+    execute(subject, other, sql);
+    clock_pause_until(clock_deadline_ms(200)); /* it takes the server a moment */
+    MUST_FAIL(session_execute(session, "select 1", NULL, NULL, DEADLINE, &subject->err),
+              ERR_CODE_connection);
+    assert_int_equal(session->driver->classify(session, &subject->err), SESSION_LOST);
+    session->driver->close(session);
+    other->driver->close(other);
 }
 
 /* ---- cancel, deadlines ---- */
@@ -319,14 +374,14 @@ static void a_deadline_ends_the_wait(void **state)
 {
     struct subject *subject = *state;
     struct session *session = open_session(subject);
-    if (session->driver->socket(session) >= 0) {
+    if (!subject->backend->embedded) {
         MUST_FAIL(session_execute(session, endless_sql, NULL, NULL, clock_deadline_ms(100),
                                   &subject->err),
                   ERR_CODE_timeout);
         assert_int_equal(session->driver->classify(session, &subject->err), SESSION_LOST);
     }
     session->driver->close(session);
-    subject->backend->session->close(NULL);
+    subject->sessions->close(NULL);
 }
 
 /* A server that takes the connection and says nothing. */
@@ -337,7 +392,7 @@ static void opening_ends_at_its_deadline(void **state)
     socklen_t size = sizeof address;
     struct session *session = NULL;
     char connect_text[128];
-    if (strcmp(subject->backend->name, "sqlite") == 0)
+    if (subject->backend->embedded)
         return; /* not this backend's */
     int listener = socket(AF_INET, SOCK_STREAM, 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
@@ -345,11 +400,16 @@ static void opening_ends_at_its_deadline(void **state)
     assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
     snprintf(connect_text, sizeof connect_text, "host=127.0.0.1 port=%d user=x dbname=x",
              ntohs(address.sin_port));
-    const struct session_spec spec = {.connect = connect_text, .application = "test"};
+    const char *connect = connect_text;
+    if (is_odbc(subject))
+        connect = arena_printf(&subject->arena, "Driver=%s;Server=127.0.0.1;Port=%d;UID=x",
+                               strcmp(subject->backend->name, "mysql") == 0 ? "MariaDB Unicode"
+                                                                            : "PostgreSQL ANSI",
+                               ntohs(address.sin_port));
+    const struct session_spec spec = {.connect = connect, .application = "test"};
     int64_t before = clock_now_ns();
-    MUST_FAIL(
-        subject->backend->session->open(&spec, clock_deadline_ms(200), &session, &subject->err),
-        ERR_CODE_timeout);
+    MUST_FAIL(subject->sessions->open(&spec, clock_deadline_ms(200), &session, &subject->err),
+              ERR_CODE_timeout);
     assert_true(clock_now_ns() - before < 10 * NS_PER_S);
     close(listener);
 }
@@ -388,12 +448,13 @@ int main(void)
         cmocka_unit_test(a_wrong_statement_leaves_the_session_usable),
         cmocka_unit_test(parameters_are_counted),
         cmocka_unit_test(conflicts_mean_retry),
+        cmocka_unit_test(a_lost_connection_is_known),
         cmocka_unit_test(cancel_ends_a_call),
         cmocka_unit_test(a_deadline_ends_the_wait),
         cmocka_unit_test(opening_ends_at_its_deadline),
         cmocka_unit_test(many_rows_and_long_texts),
     };
     static struct CMUnitTest listed[SUBJECT_TEST_LIMIT];
-    size_t count = subjects_list(NULL, tests, COUNT_OF(tests), listed);
+    size_t count = subjects_list_sessions(tests, COUNT_OF(tests), listed);
     return _cmocka_run_group_tests("session", listed, count, subjects_open, subjects_close);
 }

@@ -19,6 +19,7 @@
 #include "backends/backend.h"
 #include "knobs/catalogue.h"
 #include "sweeper/base/text.h"
+#include "tests/support/odbc_connect.h"
 
 #define SUBJECT_LIMIT 16
 #define SUBJECT_TEST_LIMIT 256
@@ -35,7 +36,8 @@ struct subject_knob {
 
 struct subject {
     const struct backend *backend;
-    const char *absent; /* why it cannot be tested; NULL: it can */
+    const char *absent;                    /* why it cannot be tested; NULL: it can */
+    const struct session_driver *sessions; /* under test: the backend's own, or over ODBC */
     struct target_spec spec;
     const struct subject_knob *knobs;
     size_t knob_count;
@@ -51,6 +53,7 @@ struct subject {
 };
 
 static struct subject subjects[SUBJECT_LIMIT];
+static size_t subject_count;
 static char subject_names[SUBJECT_TEST_LIMIT][96]; /* cmocka prints them after all is closed */
 
 static inline void subject_must(struct subject *subject, bool ok, const char *what, int line)
@@ -255,9 +258,9 @@ static inline void subject_sql(struct subject *subject, const char *sql)
 {
     struct session *session = NULL;
     const struct session_spec spec = {.connect = subject->spec.connect, .application = "test"};
-    MUST(subject->backend->session->open(&spec, DEADLINE, &session, &subject->err));
+    MUST(subject->sessions->open(&spec, DEADLINE, &session, &subject->err));
     MUST(session_execute(session, sql, NULL, NULL, DEADLINE, &subject->err));
-    subject->backend->session->close(session);
+    subject->sessions->close(session);
 }
 
 static inline const char *subject_value(struct subject *subject, const char *sql)
@@ -265,9 +268,9 @@ static inline const char *subject_value(struct subject *subject, const char *sql
     struct session *session = NULL;
     const char *value = NULL;
     const struct session_spec spec = {.connect = subject->spec.connect, .application = "test"};
-    MUST(subject->backend->session->open(&spec, DEADLINE, &session, &subject->err));
+    MUST(subject->sessions->open(&spec, DEADLINE, &session, &subject->err));
     MUST(session_value(session, sql, DEADLINE, &subject->arena, &value, &subject->err));
-    subject->backend->session->close(session);
+    subject->sessions->close(session);
     return value != NULL ? value : "NULL";
 }
 
@@ -281,7 +284,7 @@ static inline int subjects_open(void **state)
 static inline int subjects_close(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < backend_count; i++) {
+    for (size_t i = 0; i < subject_count; i++) {
         struct subject *subject = &subjects[i];
         if (subject->server.state != NULL)
             subject->backend->close(&subject->server);
@@ -298,11 +301,43 @@ static inline int subjects_close(void **state)
 static inline void subject_list_one(struct subject *subject, const struct CMUnitTest *test,
                                     size_t at, struct CMUnitTest out[SUBJECT_TEST_LIMIT])
 {
-    snprintf(subject_names[at], sizeof subject_names[at], "%s: %s", subject->backend->name,
+    snprintf(subject_names[at], sizeof subject_names[at], "%s%s: %s",
+             subject->sessions != subject->backend->session ? "odbc " : "", subject->backend->name,
              test->name);
     out[at] = *test;
     out[at].name = subject_names[at];
     out[at].initial_state = subject;
+}
+
+static inline struct subject *subject_add(const struct backend *backend,
+                                          const struct session_driver *sessions)
+{
+    assert_true(subject_count < SUBJECT_LIMIT);
+    struct subject *subject = &subjects[subject_count++];
+    subject->backend = backend;
+    subject->sessions = sessions;
+    arena_open(&subject->arena, (size_t)256 << 20);
+    snprintf(subject->directory, sizeof subject->directory, "/tmp/dbsweep-back.XXXXXX");
+    assert_non_null(mkdtemp(subject->directory));
+    subject_describe(subject);
+    return subject;
+}
+
+static inline size_t subject_list_all(struct subject *subject, const struct CMUnitTest *tests,
+                                      size_t count, CMFixtureFunction setup, size_t used,
+                                      struct CMUnitTest out[SUBJECT_TEST_LIMIT])
+{
+    if (subject->absent != NULL) {
+        const struct CMUnitTest absent = {.name = "all", .test_func = subject_is_absent};
+        subject_list_one(subject, &absent, used, out);
+        return used + 1;
+    }
+    for (size_t j = 0; j < count && used < SUBJECT_TEST_LIMIT; j++) {
+        subject_list_one(subject, &tests[j], used, out);
+        out[used].setup_func = setup;
+        used++;
+    }
+    return used;
 }
 
 /* Every test for every backend, or for the one of that name, as "sqlite: round trip". Returns the
@@ -311,27 +346,32 @@ static inline size_t subjects_list(const char *only, const struct CMUnitTest *te
                                    struct CMUnitTest out[SUBJECT_TEST_LIMIT])
 {
     size_t used = 0;
-    assert_true(backend_count <= SUBJECT_LIMIT);
     for (size_t i = 0; i < backend_count; i++) {
-        struct subject *subject = &subjects[i];
-        subject->backend = backends[i];
-        arena_open(&subject->arena, (size_t)256 << 20);
-        snprintf(subject->directory, sizeof subject->directory, "/tmp/dbsweep-back.XXXXXX");
-        assert_non_null(mkdtemp(subject->directory));
-        subject_describe(subject);
-        if (only != NULL && strcmp(only, backends[i]->name) != 0)
-            continue;
-        if (subject->absent != NULL) {
-            const struct CMUnitTest absent = {.name = "all", .test_func = subject_is_absent};
-            subject_list_one(subject, &absent, used, out);
-            used++;
-            continue;
-        }
-        for (size_t j = 0; j < count && used < SUBJECT_TEST_LIMIT; j++) {
-            subject_list_one(subject, &tests[j], used, out);
-            out[used].setup_func = subject_setup;
-            used++;
-        }
+        struct subject *subject = subject_add(backends[i], backends[i]->session);
+        if (only == NULL || strcmp(only, backends[i]->name) == 0)
+            used = subject_list_all(subject, tests, count, subject_setup, used, out);
+    }
+    return used;
+}
+
+static inline int subject_setup_session(void **state)
+{
+    struct subject *subject = *state;
+    err_clear(&subject->err);
+    return 0;
+}
+
+/* Every test for every kind of session, as "odbc sqlite: values come back". */
+static inline size_t subjects_list_sessions(const struct CMUnitTest *tests, size_t count,
+                                            struct CMUnitTest out[SUBJECT_TEST_LIMIT])
+{
+    size_t used = subjects_list(NULL, tests, count, out);
+    for (size_t i = 0; i < backend_count; i++) {
+        struct subject *subject = subject_add(backends[i], backend_session(backends[i], "odbc"));
+        if (subject->spec.connect != NULL)
+            subject->spec.connect =
+                odbc_connect_of(&subject->arena, backends[i]->name, subject->spec.connect);
+        used = subject_list_all(subject, tests, count, subject_setup_session, used, out);
     }
     return used;
 }

@@ -131,7 +131,7 @@ static void a_short_file_has_defaults(void **state)
     assert_null(sweep.target.restart);
     assert_null(sweep.target.data_directory);
     assert_null(sweep.target.log);
-    assert_null(sweep.target.session);
+    assert_string_equal(sweep.target.session, "native");
     assert_int_equal(sweep.target.ready_timeout_ms, 120000);
     assert_int_equal(sweep.target.stop_timeout_ms, 300000);
     assert_string_equal(sweep.between.restart, "always");
@@ -231,8 +231,14 @@ static void target_keys(void **state)
     assert_int_equal(sweep.target.stop_timeout_ms, 5400000);
     assert_string_equal(sweep.target.data_directory, "/srv/pg");
     assert_string_equal(sweep.target.log, "/etc/dbsweep/logs/pg.log");
-    parse_target("restart = [ \"systemctl\", \"restart\", \"postgresql@15-main\" ];");
+    parse_target("connect = \"host=db1\"; restart = [ \"systemctl\", \"restart\", "
+                 "\"postgresql@15-main\" ];");
     assert_words(sweep.target.restart, "systemctl|restart|postgresql@15-main");
+    assert_string_equal(sweepfile_session_connect(&sweep), "host=db1");
+    parse_target("connect = \"host=db1\"; session = \"odbc\"; session_connect = \"DSN=x\";");
+    assert_string_equal(sweep.target.session, "odbc");
+    assert_string_equal(sweep.target.connect, "host=db1");
+    assert_string_equal(sweepfile_session_connect(&sweep), "DSN=x");
 }
 
 static void host_keys(void **state)

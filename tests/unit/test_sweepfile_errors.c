@@ -1,6 +1,7 @@
 /*
  * Sweep files that are wrong: each mistake is reported at its own line, in words that say what was
- * meant. And hostile ones: refused as mistakes, never anything else.
+ * meant. And hostile ones: refused as mistakes, never anything else. It is long because each
+ * mistake has a row.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -200,8 +201,15 @@ static void mistakes_in_the_target(void **state)
         {"target = { backend = \"sqlite\"; conect = \"x\"; };",
          "n.cfg:3: unknown key target.conect; did you mean \"connect\"?"},
         {"target = { backend = \"sqlite\"; session = \"odbc\"; };",
-         "n.cfg:3: target.session is not available in this version; leave it out; README.md lists "
-         "what is not done yet"},
+         "n.cfg:3: SQLite is set up by its own connection, not through ODBC; leave session out"},
+        {"target = { backend = \"mysql\"; session = \"odbc\"; };",
+         "n.cfg:3: session = \"odbc\" without session_connect; session_connect = "
+         "\"Driver=...;Server=...\"; or \"DSN=...\""},
+        {"target = { backend = \"mysql\"; session_connect = \"DSN=x\"; };",
+         "n.cfg:3: session_connect without session = \"odbc\""},
+        {"target = { backend = \"mysql\"; session = \"odbc\"; session_connect = \"pwd = y\"; };",
+         "n.cfg:3: a password never stands in the sweep file; take it out of session_connect; use "
+         "password_env, password_file or the client library's own file"},
         {"target = { backend = \"sqlite\"; apply = \"edti\"; };",
          "n.cfg:3: apply = \"edti\" is not one of edit|drop-in|sql; did you mean \"edit\"?"},
         {"target = { backend = \"sqlite\"; apply = \"drop-in\"; };",
