@@ -473,7 +473,13 @@ static void leaves_a_daemon_alone(void **state)
     for (EACH_SHELL(shell)) {
         struct outcome outcome;
         const char *const argv[] = {
-            "sh", "-c", "sleep 20 & echo $!; echo why >&2; ls /proc/$!/fd; exit 5", NULL};
+            "sh", "-c",
+            /* not before it has become sleep: until then the shell still arranges what it has */
+            "sleep 20 & echo $!; echo why >&2; tries=0; "
+            "until tr '\\0' ' ' </proc/$!/cmdline | grep -q '^[^ ]*sleep 20 '; do "
+            "tries=$((tries + 1)); [ $tries -lt 500 ] || exit 6; sleep 0.01; done; "
+            "ls /proc/$!/fd; exit 5",
+            NULL};
         if (!is_here(shell)) {
             continue;
         }
