@@ -194,7 +194,7 @@ install: all
 	install -m 0644 $(BUILD)/dbsweep.1 $(MANDIR)/dbsweep.1
 	install -m 0644 $(BUILD)/dbsweep.completion $(COMPLETIONDIR)/dbsweep
 	install -m 0644 README.md CHANGELOG.md LICENSE $(DOCDIR)
-	install -m 0644 $(wildcard examples/*.cfg examples/*.sql) $(DOCDIR)/examples
+	install -m 0644 $(wildcard examples/*.cfg examples/*.csv examples/*.sql) $(DOCDIR)/examples
 
 .PHONY: uninstall
 uninstall:

@@ -11,6 +11,32 @@
 #include "backends/session.h"
 #include "knobs/value.h"
 #include "sweeper/host/host.h"
+#include "sweeper/stats/histogram.h"
+
+/* The sweep file's `target.replay = {...}`: what the columns of a replay's source are, and what is
+ * made of its points. */
+struct replay_spec {
+    const char *metric;        /* column that was measured; NULL: not known */
+    const char *better;        /* "higher" | "lower"; NULL: by its name */
+    bool lower_is_better;      /* what that came to */
+    const char *deviation;     /* column of runs' deviations, as a share; NULL: none */
+    const char *failure;       /* column of how points fail; NULL: none */
+    const char *const *ignore; /* columns without meaning; NULL: none */
+    int64_t baseline_row;      /* the point as found, from 1 */
+    int64_t seed;
+    double noise_pct; /* deviation of runs; below 0: as the source says */
+    double drift_pct; /* each trial's, of the first one's throughput */
+    double walk_pct;  /* deviation of a random walk's step, one each trial */
+    double outlier_pct;
+    double outlier_drop_pct;
+    double refused_pct; /* points that do not start */
+    double broken_pct;  /* trials that break off */
+    double second_pct;  /* deviation of seconds */
+    double correlation; /* of each second with the one before */
+    int64_t cycle_ms;   /* from checkpoint to checkpoint; 0: none */
+    double dip_pct;
+    int64_t ramp_ms; /* until a started server is warm */
+};
 
 /* The sweep file's `target = {...}`, as far as backends read it. */
 struct target_spec {
@@ -26,6 +52,9 @@ struct target_spec {
     const char *log;             /* the server's log file; NULL: probed */
     const char *session;         /* of the workload: "native" or "odbc" */
     const char *session_connect; /* its connection string; NULL: `connect` */
+    const char *source;          /* file of points to replay; NULL: none */
+    struct bytes source_text;    /* what stands for it, where it is no CSV file; data NULL: it is */
+    struct replay_spec replay;
     int64_t ready_timeout_ms;
     int64_t stop_timeout_ms;
 };
@@ -81,10 +110,46 @@ struct counter {
     bool gauge; /* else monotone: a delta makes sense */
 };
 
+/* A second of a backend that measures by itself. */
+struct measured_second {
+    bool is_warm_up;
+    uint32_t index; /* seconds since the phase began */
+    double throughput_per_s;
+    double p99_ms;
+};
+
+/* What such a backend is asked to measure: the point that the server runs with. */
+struct measure_spec {
+    const struct setting *conditions; /* of the workload, where an axis varies them */
+    size_t condition_count;
+    int64_t client_count;
+    int64_t warm_up_ms;
+    int64_t measure_ms;
+    int64_t trial_number;  /* trials of the sweep that ended before */
+    int64_t repeat_number; /* of those, trials of this point under these conditions */
+    void *context;
+    /* Told of each second; false ends the measurement with it. NULL: nobody asks. */
+    bool (*second)(void *context, const struct measured_second *second);
+};
+
+struct measured {
+    const char *metric; /* "throughput_per_s", or the source's own name */
+    double value;
+    bool lower_is_better;
+    double throughput_per_s;
+    struct measured_second *seconds; /* of the window */
+    size_t second_count;
+    struct histogram *latency; /* of the window */
+    int64_t warm_up_ms;        /* in the time that was measured, however short it really took */
+    int64_t measured_ms;
+    bool is_ended; /* early, because `second` said so */
+};
+
 struct backend {
     const char *name;   /* "postgresql" */
     const char *title;  /* "PostgreSQL" */
-    const char *system; /* catalogue name (knobs/catalogue.h) */
+    const char *system; /* catalogue name (knobs/catalogue.h); one without a catalogue leaves all
+                           rows to probe */
     bool embedded;      /* no server process: stop, start and identity are formalities */
 
     /* ---- required ---- */
@@ -164,6 +229,14 @@ struct backend {
     bool (*snapshot_drop)(struct server *server, int64_t deadline, struct err *err);
     /* Bytes of the load database's data; NULL: cannot tell. */
     bool (*data_size)(struct server *server, int64_t deadline, int64_t *out_bytes, struct err *err);
+    /* Whether the server can be had with these settings of knobs and workload, all others as found.
+     * NULL: as far as is known. */
+    bool (*admits)(struct server *server, const struct setting *settings, size_t setting_count,
+                   bool *out, struct err *err);
+    /* Takes the workload's place: measures by itself what the server runs with. Errors: workload.
+     * NULL: a workload is driven at it. */
+    bool (*measure)(struct server *server, const struct measure_spec *spec, struct arena *arena,
+                    struct measured *out, struct err *err);
     /* "libpq 15.18": the client library as linked. NULL: none. */
     const char *(*library)(void);
     /* NULL: the built-in SQL workloads are refused. */

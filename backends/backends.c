@@ -9,6 +9,7 @@
 #include "backends/mysql/mysql.h"
 #include "backends/odbc/odbc.h"
 #include "backends/postgresql/postgresql.h"
+#include "backends/replay/replay.h"
 #include "backends/sqlite/sqlite.h"
 #include "sweeper/base/text.h"
 
@@ -16,6 +17,7 @@ const struct backend *const backends[] = {
     &sqlite_backend,
     &postgresql_backend,
     &mysql_backend,
+    &replay_backend,
 };
 const size_t backend_count = COUNT_OF(backends);
 

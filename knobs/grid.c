@@ -380,6 +380,17 @@ static bool add_pruned(struct builder *builder, size_t *capacity, struct pruned 
     return true;
 }
 
+static bool admit_cell(const struct builder *builder, const struct cell *cell, size_t *rule)
+{
+    const struct grid *grid = builder->grid;
+    bool is_admitted = true;
+    if (grid->admits != NULL &&
+        !grid->admits(grid->context, cell->point, cell->condition, &is_admitted, builder->err))
+        return false;
+    *rule = is_admitted ? *rule : PRUNED_ABSENT;
+    return true;
+}
+
 static bool judge_cell(struct builder *builder, struct cell *cell, double guard_bytes,
                        size_t *capacity)
 {
@@ -389,7 +400,9 @@ static bool judge_cell(struct builder *builder, struct cell *cell, double guard_
         if (!cell_forbidding(cell, &rule, builder->err))
             return false;
         if (rule == grid->rule_count && guard_bytes > 0 && cell_memory_bytes(cell) > guard_bytes)
-            rule = SIZE_MAX;
+            rule = PRUNED_GUARD;
+        if (rule == grid->rule_count && !admit_cell(builder, cell, &rule))
+            return false;
     }
     if (rule != grid->rule_count)
         return add_pruned(builder, capacity, (struct pruned){cell->point, cell->condition, rule});
@@ -414,7 +427,7 @@ static bool prune(struct builder *builder, struct cell *cell, double guard_bytes
     return true;
 }
 
-/* The rule (or SIZE_MAX) that pruned the first cell, and how many cells it pruned: where
+/* The rule (or what else) that pruned the first cell, and how many cells it pruned: where
  * everything is pruned, that is nearly always the rule that is wrong. */
 static bool check_left(const struct grid *grid, struct err *err)
 {
@@ -428,8 +441,10 @@ static bool check_left(const struct grid *grid, struct err *err)
     for (size_t i = 0; i < grid->pruned_count; i++)
         count += grid->pruned[i].rule == rule ? 1 : 0;
     err_set(err, ERR_CODE_grid, "every point is pruned");
-    if (rule == SIZE_MAX) {
-        err_hint(err, "the memory guard alone prunes %zu of %zu cells", count, others);
+    if (rule == PRUNED_GUARD || rule == PRUNED_ABSENT) {
+        err_hint(err, "%s alone prunes %zu of %zu cells",
+                 rule == PRUNED_GUARD ? "the memory guard" : "what the source does not have", count,
+                 others);
         return grid_fail_at(grid, 0, err);
     }
     err_hint(err, "rule '%.200s' alone prunes %zu of %zu cells", rule_text(grid->rules[rule]),

@@ -52,8 +52,10 @@ struct condition {
 struct pruned {
     size_t point;
     size_t condition;
-    size_t rule; /* index into grid.rules; SIZE_MAX: the memory guard */
+    size_t rule; /* index into grid.rules, or one of these */
 };
+#define PRUNED_GUARD SIZE_MAX        /* the memory guard */
+#define PRUNED_ABSENT (SIZE_MAX - 1) /* the target cannot be had so: see grid.admits */
 
 struct grid {
     struct swept *swept;
@@ -67,6 +69,9 @@ struct grid {
     bool with_baseline;
     const char *file; /* that it was read from, for errors; NULL: none */
     int *rule_lines;  /* [rule_count] in that file */
+    /* Whether the target can be had as a cell wants it; NULL: as far as is known. */
+    bool (*admits)(void *context, size_t point, size_t condition, bool *out, struct err *err);
+    void *context; /* of admits */
 
     /* filled by grid_build */
     struct point *points; /* the baseline first, if asked; then the product in axis order with the

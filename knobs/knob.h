@@ -35,7 +35,7 @@ struct knob {
     const char *specials; /* values outside min..max that mean something: "-1|0", never scaled
                              by bare; "" none */
     /* Enums: "a|b|c"; further spellings of one choice follow it after commas, "OFF,0|FULL,2".
-     * Integers: the only canonical values allowed, "512|1024", where not every value between
+     * Numbers: the only canonical values allowed, "512|1024", where not every value between
      * min and max is. "" otherwise. */
     const char *choices;
     enum knob_apply apply;

@@ -370,9 +370,12 @@ static bool check_number(const struct knob *knob, const struct value *value, con
         return true;
     if (number < knob->min || number > knob->max)
         return fail_range(knob, text, arena, err);
-    if (knob->type != KNOB_INTEGER || knob->choices[0] == '\0')
+    if (knob->choices[0] == '\0')
         return true;
-    snprintf(canonical, sizeof(canonical), "%" PRId64, value->integer);
+    if (value->kind == VALUE_REAL)
+        units_format_real(value_round_real(value->real), canonical, sizeof(canonical));
+    else
+        snprintf(canonical, sizeof(canonical), "%" PRId64, value->integer);
     return find_choice(knob, canonical, &choice) || fail_choice(knob, text, err);
 }
 

@@ -66,10 +66,15 @@ static void add_cost(const struct plan *plan, struct arena *arena, struct text *
     bool ends_complete = load_ends_complete(&sweep->workload);
     int64_t trial_ms = sweep->workload.warm_up_ms + load_window_ms(&sweep->workload) +
                        sweep->between.settle_ms + RESTART_GUESS_MS;
+    bool is_instant = sweep->backend->measure != NULL;
     const char *length = about(trials * trial_ms, arena);
     text_addf(out, "trials:     %lld, the baseline's among them; restarts: %lld\n",
               (long long)trials,
               (long long)(strcmp(sweep->between.restart, "always") == 0 ? trials : 0));
+    if (is_instant) {
+        text_add(out, "time:       seconds: it measures by itself, in a time of its own\n");
+        return;
+    }
     text_addf(out, "time:       %s %s (windows, and %d s a trial for the restart)\n",
               ends_complete ? "at most" : "about", length != NULL ? length : "?",
               RESTART_GUESS_MS / 1000);

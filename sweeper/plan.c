@@ -12,7 +12,7 @@
 #include "knobs/catalogue.h"
 #include "sweeper/base/log.h"
 
-enum { ARENA_LIMIT_BYTES = 1 << 30 };
+enum { ARENA_LIMIT_BYTES = 1 << 30, ADMIT_LIMIT = 256 };
 
 static bool at_key(const struct plan *plan, const char *section, const char *key, struct err *err)
 {
@@ -200,12 +200,39 @@ static bool check_conditions(struct plan *plan, struct err *err)
     return true;
 }
 
+/* What axes span and the target cannot be is left out, and `check` says so. */
+static bool admit_cell(void *context, size_t point, size_t condition, bool *out, struct err *err)
+{
+    struct plan *plan = context;
+    struct setting settings[ADMIT_LIMIT];
+    size_t count = 0;
+    for (size_t i = 0; i < plan->grid.swept_count && count < ADMIT_LIMIT; i++) {
+        const struct value *value = grid_value(&plan->grid, point, condition, i);
+        if (value->kind != VALUE_BASELINE) {
+            settings[count++] = (struct setting){.knob = plan->grid.swept[i].knob, .value = *value};
+        }
+    }
+    return plan->sweep.backend->admits(&plan->target.server, settings, count, out, err);
+}
+
+static void use_admission(struct plan *plan)
+{
+    if (plan->sweep.backend->admits != NULL && plan->target.is_open &&
+        plan->grid.swept_count <= ADMIT_LIMIT) {
+        plan->grid.admits = admit_cell;
+        plan->grid.context = plan;
+    }
+}
+
 static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, size_t row_count,
                        struct err *err)
 {
-    return sweepfile_grid(&plan->sweep, rows, row_count, &plan->target.facts, &plan->arena,
-                          &plan->grid, err) &&
-           refuse_danger(plan, err) && check_renders(plan, err) &&
+    if (!sweepfile_grid(&plan->sweep, rows, row_count, &plan->target.facts, &plan->arena,
+                        &plan->grid, err)) {
+        return false;
+    }
+    use_admission(plan);
+    return refuse_danger(plan, err) && check_renders(plan, err) &&
            target_use_grid(&plan->target, &plan->grid, err) && compute_guard(plan, err) &&
            grid_build(&plan->grid, plan->target.baseline_values, &plan->target.facts,
                       plan->guard_bytes, &plan->arena, err) &&
@@ -227,7 +254,8 @@ static bool probe_offline(struct plan *plan, struct err *err)
  * its line even when the server is down. Knobs that only the server knows wait for the probe. */
 bool plan_probe(struct plan *plan, bool offline, struct err *err)
 {
-    if (offline) {
+    /* There is nothing to connect to where the backend measures by itself. */
+    if (offline && plan->sweep.backend->measure == NULL) {
         return probe_offline(plan, err);
     }
     if (!plan->target.is_open && !target_open(&plan->target, &plan->sweep, &plan->arena, err)) {
@@ -306,7 +334,10 @@ const char *plan_condition_text(const struct plan *plan, const struct condition 
 const char *plan_pruned_reason(const struct plan *plan, const struct pruned *pruned,
                                struct arena *arena)
 {
-    if (pruned->rule != SIZE_MAX) {
+    if (pruned->rule == PRUNED_ABSENT) {
+        return "the source has no such point";
+    }
+    if (pruned->rule != PRUNED_GUARD) {
         return arena_printf(arena, "rule: %s", rule_text(plan->grid.rules[pruned->rule]));
     }
     const char *limit = units_format_size(arena, plan->guard_bytes);

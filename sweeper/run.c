@@ -72,13 +72,15 @@ static void announce_end(struct run *run, const struct trial *trial, bool ok)
 }
 
 /* Ends the row; what the error's class asks for comes after. */
-static bool record_trial(struct run *run, const struct proposal *next, struct err *err)
+static bool record_trial(struct run *run, const struct run_history *past,
+                         const struct proposal *next, struct err *err)
 {
     struct trial trial = {.setup = &run->setup,
                           .arena = &run->arena,
                           .point = next->point,
                           .condition = next->condition,
                           .purpose = next->purpose};
+    run_history_count(past, next, &trial.number, &trial.repeat_number);
     if (!trial_begin(&trial, err)) {
         return false;
     }
@@ -203,7 +205,7 @@ static bool run_trials(struct run *run, struct err *err)
                                    : "the time left is too short for another trial");
         }
         announce_trial(run, &past, &next);
-        if (!record_trial(run, &next, err) && !survive(run, err)) {
+        if (!record_trial(run, &past, &next, err) && !survive(run, err)) {
             return false;
         }
     }

@@ -145,3 +145,17 @@ size_t run_history_best(const struct plan *plan, const struct run_history *past,
     }
     return best;
 }
+
+void run_history_count(const struct run_history *past, const struct proposal *next,
+                       int64_t *out_number, int64_t *out_repeat_number)
+{
+    *out_number = 0;
+    *out_repeat_number = 0;
+    for (size_t i = 0; i < past->history.count; i++) {
+        const struct past_trial *trial = &past->history.trials[i];
+        bool is_ended = trial->state == TRIAL_DONE || trial->state == TRIAL_FAILED;
+        bool is_same = trial->point == next->point && trial->condition == next->condition;
+        *out_number += is_ended;
+        *out_repeat_number += is_ended && is_same;
+    }
+}

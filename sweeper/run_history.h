@@ -21,4 +21,8 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
 size_t run_history_best(const struct plan *plan, const struct run_history *past, size_t condition,
                         double *out_value);
 
+/* How many trials ended before this one, and how many of them were of its cell. */
+void run_history_count(const struct run_history *past, const struct proposal *next,
+                       int64_t *out_number, int64_t *out_repeat_number);
+
 #endif

@@ -115,6 +115,8 @@ bool check_keys(const struct reader *reader, const char *section,
 /* What several keys decide together: backend, passwords, workload, metrics, labels, strategy,
  * rank, guard. */
 bool read_parts(const struct reader *reader, const struct node *root) MUST_USE;
+/* "higher" | "lower": as the sweep file says of that metric, else by its name. */
+const char *metric_better(const struct sweep *sweep, const char *name);
 
 /* ---- sweepfile_hosts.c ---- */
 
@@ -128,6 +130,19 @@ bool check_load_hosts(const struct reader *reader, const struct node *list) MUST
 /* The files of a script workload, and what is wrong in them and with their settings. A text that is
  * not from a file, as when a baseline is put back from a store, needs no scripts. */
 bool read_script_workload(const struct reader *reader, const struct node *group) MUST_USE;
+
+/* ---- sweepfile_metrics.c ---- */
+
+/* workload.metrics and workload.expect; NULL: none. */
+bool read_metrics(const struct reader *reader, const struct node *list) MUST_USE;
+bool check_expect(const struct reader *reader, const struct node *list) MUST_USE;
+
+/* ---- sweepfile_replay.c ---- */
+
+/* The source of a replay, and target.replay; for other backends nothing may stand there. */
+bool read_replay(const struct reader *reader, const struct node *target) MUST_USE;
+/* The windows of a backend that measures by itself; NULL: there is no workload group. */
+bool read_replay_workload(const struct reader *reader, const struct node *group) MUST_USE;
 
 /* ---- sweepfile_axes.c ---- */
 

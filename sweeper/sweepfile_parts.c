@@ -1,10 +1,9 @@
 /*
  * What several keys of the sweep file decide together: names and folders, backend, passwords,
- * workload, metrics, labels, strategy, what is ranked by and how.
+ * workload, labels, strategy, what is ranked by and how.
  */
 #include <ctype.h>
 #include <fcntl.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,7 +124,7 @@ static bool read_labels(const struct reader *reader, const struct node *group)
 
 static bool set_backend(const struct reader *reader, const struct node *target)
 {
-    static const char *const later[] = {"informix", "domino", "maxdb", "command", "replay", NULL};
+    static const char *const later[] = {"informix", "domino", "maxdb", "command", NULL};
     struct sweep *sweep = reader->sweep;
     int line = line_of(target, "backend");
     if (sweep->target.backend == NULL) {
@@ -287,116 +286,21 @@ static bool read_target(const struct reader *reader, const struct node *root)
         return false;
     }
     reader->sweep->has_host = node_find(target, "host") != NULL;
-    return set_backend(reader, target) && check_remote(reader, target) &&
-           check_commands(reader, target) && check_session(reader, target) &&
-           set_password(reader, target);
+    return set_backend(reader, target) && read_replay(reader, target) &&
+           check_remote(reader, target) && check_commands(reader, target) &&
+           check_session(reader, target) && set_password(reader, target);
 }
 
 /* ---- workload ---- */
-
-static bool check_regex(const struct reader *reader, const struct node *node, size_t groups)
-{
-    regex_t regex;
-    char text[120];
-    int status = regcomp(&regex, node->text, REG_EXTENDED);
-    if (status != 0) {
-        regerror(status, &regex, text, sizeof text);
-        return reader_fail(reader, node->line, "\"%.120s\" is no regular expression: %s",
-                           node->text, text);
-    }
-    size_t found = regex.re_nsub;
-    regfree(&regex);
-    if (found < groups) {
-        reader_fail(reader, node->line, "\"%.120s\" has no group for the number", node->text);
-        return err_hint(reader->err, "put it into brackets: \"latency = ([0-9.]+) ms\"");
-    }
-    return true;
-}
-
-static bool is_metric_name(const char *name)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    return name[0] != '\0' && strchr(letters, name[0]) != NULL && strlen(name) <= 60 &&
-           name[strspn(name, "0123456789_abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")] ==
-               '\0';
-}
-
-static bool read_metric(const struct reader *reader, const struct node *group,
-                        struct load_metric_spec *out)
-{
-    const struct node *name = node_find(group, "name");
-    const struct node *regex = node_find(group, "regex");
-    const struct node *better = node_find(group, "better");
-    if (!node_is_group(reader, group) || !check_keys(reader, "workload.metrics", group)) {
-        return false;
-    }
-    if (name == NULL || regex == NULL || better == NULL) {
-        reader_fail(reader, group->line, "a metric has a name, a regex and a better");
-        return err_hint(reader->err,
-                        "{ name = \"tps\"; regex = \"tps = ([0-9.]+)\"; better = \"higher\"; }");
-    }
-    if (!node_is_text(reader, name) || !node_is_text(reader, regex) ||
-        !node_is_text(reader, better) || !check_regex(reader, regex, 1)) {
-        return false;
-    }
-    if (!is_metric_name(name->text)) {
-        reader_fail(reader, name->line, "a metric cannot be named \"%.60s\"", name->text);
-        return err_hint(reader->err, "rank.by and rank.under name it: letters, digits and _, a "
-                                     "letter first");
-    }
-    if (strcmp(better->text, "higher") != 0 && strcmp(better->text, "lower") != 0) {
-        return reader_fail(reader, better->line, "better is higher or lower, not \"%.60s\"",
-                           better->text);
-    }
-    *out =
-        (struct load_metric_spec){.name = name->text, .regex = regex->text, .better = better->text};
-    return true;
-}
-
-static bool read_metrics(const struct reader *reader, const struct node *list)
-{
-    struct workload_spec *workload = &reader->sweep->workload;
-    if (list == NULL) {
-        return true;
-    }
-    if (!node_is_list(reader, list)) {
-        return false;
-    }
-    workload->metrics = ARENA_ARRAY(reader->arena, struct load_metric_spec, list->child_count);
-    if (workload->metrics == NULL) {
-        return err_memory(reader->err);
-    }
-    for (size_t i = 0; i < list->child_count; i++) {
-        struct load_metric_spec *metric = &workload->metrics[i];
-        if (!read_metric(reader, &list->children[i], metric)) {
-            return false;
-        }
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(workload->metrics[j].name, metric->name) == 0) {
-                return reader_fail(reader, list->children[i].line, "there are two metrics %.60s",
-                                   metric->name);
-            }
-        }
-        workload->metric_count++;
-    }
-    return true;
-}
-
-static bool check_expect(const struct reader *reader, const struct node *list)
-{
-    for (size_t i = 0; list != NULL && i < list->child_count; i++) {
-        if (!check_regex(reader, &list->children[i], 0)) {
-            return false;
-        }
-    }
-    return true;
-}
 
 static bool read_workload(const struct reader *reader, const struct node *root)
 {
     static const char *const later[] = {NULL};
     const struct sweep *sweep = reader->sweep;
     const struct node *group = node_find(root, "workload");
+    if (sweep->backend->measure != NULL) {
+        return read_replay_workload(reader, group);
+    }
     if (group == NULL) {
         reader_fail(reader, 1, "workload is missing");
         return err_hint(reader->err, "workload = { kind = \"oltp\"; };");
@@ -462,7 +366,9 @@ static bool check_metric(void *context, const char *name, struct err *err)
     const struct reader *reader = check->reader;
     const char *kind = reader->sweep->workload.kind;
     const char *near = NULL;
-    if (strcmp(kind, "command") == 0 || workload_gives_metric(kind, name, &near)) {
+    const char *replayed = reader->sweep->target.replay.metric;
+    if (strcmp(kind, "command") == 0 || workload_gives_metric(kind, name, &near) ||
+        (replayed != NULL && strcmp(replayed, name) == 0)) {
         return true;
     }
     reader_fail(reader, check->line, "the workload %s gives no metric %.60s", kind, name);
@@ -517,9 +423,12 @@ static void set_rank_of_command(struct sweep *sweep)
 }
 
 /* Of a named metric as it says itself, of others by their name. */
-static const char *better_of(const struct sweep *sweep)
+const char *metric_better(const struct sweep *sweep, const char *by)
 {
-    const char *by = sweep->rank.by;
+    const struct replay_spec *replay = &sweep->target.replay;
+    if (replay->better != NULL && replay->metric != NULL && strcmp(replay->metric, by) == 0) {
+        return replay->better;
+    }
     for (size_t i = 0; i < sweep->workload.metric_count; i++) {
         if (strcmp(sweep->workload.metrics[i].name, by) == 0) {
             return sweep->workload.metrics[i].better;
@@ -544,8 +453,11 @@ static bool read_rank(const struct reader *reader, const struct node *root)
     if (strcmp(sweep->workload.kind, "insert") == 0 && node_find(rank, "by") == NULL) {
         sweep->rank.by = "rows_per_s";
     }
+    if (sweep->target.replay.metric != NULL && node_find(rank, "by") == NULL) {
+        sweep->rank.by = sweep->target.replay.metric;
+    }
     if (sweep->rank.better == NULL) {
-        sweep->rank.better = better_of(sweep);
+        sweep->rank.better = metric_better(sweep, sweep->rank.by);
     }
     return check_metric(&check, sweep->rank.by, reader->err) && check_under(reader, rank);
 }

@@ -336,6 +336,9 @@ static bool is_kept(const struct sweep *sweep, const struct key_row *row)
     if (strcmp(row->section, "between") == 0) {
         return true;
     }
+    if (strcmp(row->section, "target.replay") == 0 || strcmp(row->key, "source") == 0) {
+        return sweep->backend->measure != NULL && row->type != KEY_SHAPE;
+    }
     if (strcmp(row->section, "target.host") == 0 ||
         strcmp(row->section, "workload.load_hosts") == 0) {
         return strcmp(row->key, "ssh") == 0;

@@ -9,6 +9,7 @@
 #include "sweeper/base/log.h"
 #include "sweeper/base/stop.h"
 #include "sweeper/load/workload.h"
+#include "sweeper/trial_self.h"
 
 enum { SERVER_TIMEOUT_MS = 60000 };
 
@@ -255,6 +256,9 @@ static void take_counters(struct trial *trial, struct counter **out, size_t *out
 bool trial_warm_up(struct trial *trial)
 {
     const struct workload_spec *workload = &trial->job.workload;
+    if (backend_of(trial)->measure != NULL) {
+        return true; /* its measurement begins with a warm-up of its own */
+    }
     struct load_progress progress = {.context = trial, .note = show_note, .second = show_second};
     if (!begin_stage(trial, STAGE_warm_up, workload->warm_up_ms)) {
         return false;
@@ -281,8 +285,10 @@ bool trial_measure(struct trial *trial)
         return false;
     }
     trial->has_result =
-        load_team_finish(trial->team, clock_deadline_ms(load_drive_limit_ms(workload)), &progress,
-                         trial->arena, &trial->result, &trial->err);
+        backend_of(trial)->measure != NULL
+            ? trial_self_measure(trial, &progress)
+            : load_team_finish(trial->team, clock_deadline_ms(load_drive_limit_ms(workload)),
+                               &progress, trial->arena, &trial->result, &trial->err);
     if (trial->has_result) {
         trial->setup->ceilings_per_s[trial->condition] = trial->result.ceiling_per_s;
         take_counters(trial, &trial->counters_end, &trial->counter_end_count);

@@ -34,7 +34,9 @@ struct trial {
     size_t point;     /* index into grid.points */
     size_t condition; /* index into grid.conditions */
     enum purpose purpose;
-    enum stage stage; /* under way or last */
+    int64_t number;        /* trials of the sweep that ended before */
+    int64_t repeat_number; /* of those, trials of this cell */
+    enum stage stage;      /* under way or last */
     bool in_stage;
 
     struct setting *settings;

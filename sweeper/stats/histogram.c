@@ -39,15 +39,20 @@ static double bucket_middle(size_t bucket)
 
 void histogram_record(struct histogram *histogram, uint64_t value_ns)
 {
-    histogram->count++;
-    histogram->sum_ns += value_ns;
+    histogram_record_many(histogram, value_ns, 1);
+}
+
+void histogram_record_many(struct histogram *histogram, uint64_t value_ns, uint64_t count)
+{
+    histogram->count += count;
+    histogram->sum_ns += value_ns * count;
     if (value_ns < histogram->min_ns) {
         histogram->min_ns = value_ns;
     }
     if (value_ns > histogram->max_ns) {
         histogram->max_ns = value_ns;
     }
-    histogram->buckets[bucket_of(value_ns)]++;
+    histogram->buckets[bucket_of(value_ns)] += (uint32_t)count;
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)

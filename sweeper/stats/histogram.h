@@ -21,6 +21,8 @@ struct histogram {
 
 void histogram_clear(struct histogram *histogram);
 void histogram_record(struct histogram *histogram, uint64_t value_ns);
+/* The same value `count` times, at least once. */
+void histogram_record_many(struct histogram *histogram, uint64_t value_ns, uint64_t count);
 void histogram_merge(struct histogram *into, const struct histogram *from);
 /* pct in 0…100; clamped to exact min and max; 0 while empty. Nanoseconds. */
 double histogram_percentile_ns(const struct histogram *histogram, double pct);

@@ -3,7 +3,7 @@
 # without their servers; the demo is run by `make demo`.
 . "$(dirname "${BASH_SOURCE[0]}")/../support/tap.sh"
 
-cp "$TOP"/examples/*.cfg "$TOP"/examples/*.sql "$TMP/"
+cp "$TOP"/examples/*.cfg "$TOP"/examples/*.csv "$TOP"/examples/*.sql "$TMP/"
 for example in "$TOP"/examples/*.cfg; do
     name=$(basename "$example" .cfg)
     run_ok "$name is a good sweep file" "$DBSWEEP" check --offline "$TMP/$name.cfg"

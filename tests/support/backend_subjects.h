@@ -99,6 +99,22 @@ static inline const char *const *subject_words(struct subject *subject, const ch
     return words;
 }
 
+/* Every combination of these, so that all can be asked for. */
+static inline void subject_write_source(const char *path)
+{
+    static const char *const pools[] = {"8M", "16M", "32M"};
+    static const char *const modes[] = {"plain", "fast", "safe"};
+    static const char *const factors[] = {"1", "0.5", "2"};
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs("pool,mode,depth,factor,tps\n", file);
+    for (int i = 0; i < 81; i++) {
+        fprintf(file, "%s,%s,%d,%s,%d\n", pools[i / 27], modes[i / 9 % 3], 1 << (i / 3 % 3),
+                factors[i % 3], 100 + i);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
 static inline void subject_describe(struct subject *subject)
 {
     static const struct subject_knob sqlite_knobs[] = {
@@ -128,8 +144,18 @@ static inline void subject_describe(struct subject *subject)
         {"innodb_max_dirty_pages_pct", "75.5", "50", SOURCE_CONFIG},
         {"long_query_time", "1.5s", "250ms", SOURCE_CONFIG},
         {"binlog_row_image", "minimal", "NOBLOB", SOURCE_CONFIG}};
+    static const struct subject_knob replay_knobs[] = {{"pool", "16M", "32M", SOURCE_CONFIG},
+                                                       {"mode", "fast", "safe", SOURCE_CONFIG},
+                                                       {"depth", "2", "4", SOURCE_CONFIG},
+                                                       {"factor", "0.5", "2", SOURCE_CONFIG}};
     const char *name = subject->backend->name;
-    if (strcmp(name, "sqlite") == 0) {
+    if (strcmp(name, "replay") == 0) {
+        subject->spec.source = arena_printf(&subject->arena, "%s/points.csv", subject->directory);
+        subject->spec.replay = (struct replay_spec){.metric = "tps", .baseline_row = 1};
+        subject->knobs = replay_knobs;
+        subject->knob_count = COUNT_OF(replay_knobs);
+        subject_write_source(subject->spec.source);
+    } else if (strcmp(name, "sqlite") == 0) {
         char path[96];
         snprintf(path, sizeof path, "%s/bench.db", subject->directory);
         subject->spec.connect = arena_strdup(&subject->arena, path);
@@ -163,13 +189,25 @@ static inline void subject_open_server(struct subject *subject)
     MUST(subject->backend->open(&subject->server, &subject->err));
 }
 
+/* Where there is no catalogue every row is left to the probe. */
+static inline const struct knob *subject_free_knob(struct subject *subject, const char *name)
+{
+    struct knob *knob = ARENA_NEW(&subject->arena, struct knob);
+    assert_non_null(knob);
+    *knob =
+        (struct knob){.name = name, .type = KNOB_TEXT, .bare = 1, .specials = "", .choices = ""};
+    return knob;
+}
+
 static inline void subject_probe(struct subject *subject)
 {
     size_t count = 0;
     const struct knob *catalogue = catalogue_knobs(subject->backend->system, &count);
     const struct knob *asked[SUBJECT_KNOB_LIMIT];
     for (size_t i = 0; i < subject->knob_count; i++) {
-        asked[i] = knob_find(catalogue, count, subject->knobs[i].name);
+        const char *name = subject->knobs[i].name;
+        asked[i] = catalogue != NULL ? knob_find(catalogue, count, name)
+                                     : subject_free_knob(subject, name);
         assert_non_null(asked[i]);
     }
     MUST(subject->backend->probe(&subject->server, asked, subject->knob_count, DEADLINE,
