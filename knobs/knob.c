@@ -5,9 +5,29 @@
  */
 #include "knobs/knob.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "sweeper/base/text.h"
+
+struct knob knob_unlisted(const char *name, enum knob_type type, enum unit unit,
+                          const char *sentence, const char *source)
+{
+    return (struct knob){.name = name,
+                         .type = type,
+                         .unit = unit,
+                         .bare = 1,
+                         .min = -INFINITY,
+                         .max = INFINITY,
+                         .specials = "",
+                         .choices = "",
+                         .apply = KNOB_RESTART,
+                         .durability = "",
+                         .versions = "",
+                         .sentence = sentence,
+                         .source = source,
+                         .danger = ""};
+}
 
 const char *knob_type_name(enum knob_type type)
 {

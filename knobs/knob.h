@@ -50,6 +50,11 @@ struct knob {
     const char *danger;
 };
 
+/* The row of a knob that no catalogue knows: any value, effective after a restart, no memory,
+ * durability or danger of its own. source: who says so. The names are kept by reference. */
+struct knob knob_unlisted(const char *name, enum knob_type type, enum unit unit,
+                          const char *sentence, const char *source);
+
 const char *knob_type_name(enum knob_type type);    /* "integer", "real", "bool", "enum", "text" */
 const char *knob_apply_name(enum knob_apply apply); /* "reload", "restart", "session", "rebuild" */
 

@@ -3,7 +3,6 @@
  * the live server, or for the first pass our catalogue's. Every error names the line that it is
  * about.
  */
-#include <math.h>
 #include <string.h>
 
 #include "knobs/catalogue.h"
@@ -85,20 +84,7 @@ static const struct knob *declare_knob(const struct builder *builder, const stru
         err_memory(reader->err);
         return NULL;
     }
-    *knob = (struct knob){.name = axis->name,
-                          .type = type,
-                          .unit = unit,
-                          .bare = 1,
-                          .min = -INFINITY,
-                          .max = INFINITY,
-                          .specials = "",
-                          .choices = "",
-                          .apply = KNOB_RESTART,
-                          .durability = "",
-                          .versions = "",
-                          .sentence = "declared in the sweep file",
-                          .source = "the sweep file",
-                          .danger = ""};
+    *knob = knob_unlisted(axis->name, type, unit, "declared in the sweep file", "the sweep file");
     return knob;
 }
 

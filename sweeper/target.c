@@ -5,7 +5,6 @@
  */
 #include "sweeper/target.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "knobs/catalogue.h"
@@ -75,19 +74,7 @@ static const struct knob *row_for(struct target *target, const char *name)
     }
     struct knob *made = ARENA_NEW(target->arena, struct knob);
     if (made != NULL) {
-        *made = (struct knob){.name = name,
-                              .type = KNOB_TEXT,
-                              .bare = 1,
-                              .min = -INFINITY,
-                              .max = INFINITY,
-                              .specials = "",
-                              .choices = "",
-                              .apply = KNOB_RESTART,
-                              .durability = "",
-                              .versions = "",
-                              .sentence = "not in the catalogue",
-                              .source = "the server",
-                              .danger = ""};
+        *made = knob_unlisted(name, KNOB_TEXT, UNIT_NONE, "not in the catalogue", "the server");
     }
     return made;
 }

@@ -37,19 +37,7 @@ static const struct knob *knob_for(const char *name, struct arena *arena)
     const struct knob *known = knob_find(rows, count, name);
     struct knob *made = known == NULL ? ARENA_NEW(arena, struct knob) : NULL;
     if (made != NULL) {
-        *made = (struct knob){.name = name,
-                              .type = KNOB_TEXT,
-                              .bare = 1,
-                              .min = -INFINITY,
-                              .max = INFINITY,
-                              .specials = "",
-                              .choices = "",
-                              .apply = KNOB_RESTART,
-                              .durability = "",
-                              .versions = "",
-                              .sentence = "",
-                              .source = "the server",
-                              .danger = ""};
+        *made = knob_unlisted(name, KNOB_TEXT, UNIT_NONE, "", "the server");
     }
     return known != NULL ? known : made;
 }

@@ -3,6 +3,8 @@
 # distribution) and pgbench (-S -M prepared), over unix sockets on servers of this script's own.
 # Pairs alternate; what is printed is the ratio of medians: throughput (above 1: dbsweep is faster),
 # CPU of the client process a transaction (below 1: dbsweep is cheaper), p95 where the peer has one.
+# Point selects on PostgreSQL are compared with bare event loops on libpq as well, which measure
+# nothing: what no client over libpq can do without on this machine.
 #
 # BENCH_PAIRS (5) pairs of BENCH_SECONDS (4) each; BENCH_CLIENTS ("8 64") for point selects.
 . "$(dirname "$0")/../support/tap.sh" >/dev/null
@@ -57,6 +59,12 @@ run_pgbench() {
     note "$file" "$(awk '/transactions actually processed:/ { print $NF }' "$TMP/out")" 0
 }
 
+run_bare() {
+    local file=$1 clients=$2
+    timed "$TMP/bare" "$DBSWEEP_TEST_PG_CONNECT" "$(nproc)" "$clients" "$LENGTH" "$ROWS"
+    note "$file" "$(awk '/transactions:/ { print $2 }' "$TMP/out")" 0
+}
+
 # median FILE COLUMN
 median() {
     cut -d' ' -f"$2" "$1" | sort -g | awk '{ v[NR] = $1 }
@@ -75,20 +83,26 @@ compare() {
         }'
 }
 
-# duel BACKEND CONNECT MIX CLIENTS [pgbench]
+# duel BACKEND CONNECT MIX CLIENTS [PEER...]: sysbench, and the PEERs that are asked for
 duel() {
-    local backend=$1 connect=$2 mix=$3 clients=$4 third=${5:-} title i
+    local backend=$1 connect=$2 mix=$3 clients=$4 peer title i
+    shift 4
     title="$mix on $backend, $clients clients"
-    rm -f "$TMP"/{ours,sysbench,pgbench}
+    rm -f "$TMP"/{ours,sysbench,pgbench,bare}.figures
     for ((i = 0; i < PAIRS; i++)); do
-        run_dbsweep "$TMP/ours" "$backend" "$connect" "$mix" "$clients"
-        run_sysbench "$TMP/sysbench" "$backend" "$mix" "$clients"
-        [ -z "$third" ] || run_pgbench "$TMP/pgbench" "$clients"
+        run_dbsweep "$TMP/ours.figures" "$backend" "$connect" "$mix" "$clients"
+        run_sysbench "$TMP/sysbench.figures" "$backend" "$mix" "$clients"
+        for peer in "$@"; do
+            "run_$peer" "$TMP/$peer.figures" "$clients"
+        done
     done
-    compare "$title" sysbench "$TMP/ours" "$TMP/sysbench"
-    [ -z "$third" ] || compare "$title" pgbench "$TMP/ours" "$TMP/pgbench"
+    for peer in sysbench "$@"; do
+        compare "$title" "$peer" "$TMP/ours.figures" "$TMP/$peer.figures"
+    done
 }
 
+read -ra LIBPQ <<<"$(pkg-config --cflags --libs libpq)"
+"${CC:-cc}" -O2 -std=gnu17 -pthread "$TOP/tests/bench/bare/bare.c" "${LIBPQ[@]}" -o "$TMP/bare"
 own_postgresql
 own_mariadb
 for subject in "postgresql|$DBSWEEP_TEST_PG_CONNECT" "mysql|$DBSWEEP_TEST_MY_CONNECT"; do
@@ -98,7 +112,7 @@ done
 pgbench -i -q -s 1 -h "$DBSWEEP_TEST_PG_DIR" -p "$DBSWEEP_TEST_PG_PORT" -U bench bench \
     >"$TMP/out" 2>&1 || { cat "$TMP/out"; exit 1; }
 for clients in "${CLIENTS[@]}"; do
-    duel postgresql "$DBSWEEP_TEST_PG_CONNECT" point_select "$clients" pgbench
+    duel postgresql "$DBSWEEP_TEST_PG_CONNECT" point_select "$clients" pgbench bare
     duel mysql "$DBSWEEP_TEST_MY_CONNECT" point_select "$clients"
 done
 for mix in read_only read_write; do
