@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sweeper/base/json.h"
 #include "sweeper/base/log.h"
 #include "sweeper/commands.h"
 #include "sweeper/console.h"
@@ -107,9 +108,50 @@ static bool read_job(const struct cli *cli, struct load_job *out, struct arena *
     return sessions == NULL || workload_examine(&out->workload, sessions->dialect, err);
 }
 
+/* Where what the worker says goes: a check's findings are its result, all else is progress. */
+struct teller {
+    struct console console;
+    bool is_checking;
+    bool is_json;
+    struct json json; /* an array that is open while is_checking && is_json */
+    struct text *out;
+};
+
 static void say_note(void *context, const char *text)
 {
-    console_note(context, text);
+    struct teller *teller = context;
+    if (!teller->is_checking) {
+        console_note(&teller->console, text);
+    } else if (teller->is_json) {
+        json_string(&teller->json, text);
+    } else {
+        text_addf(teller->out, "%s\n", text);
+    }
+}
+
+static void open_teller(struct teller *teller, const struct load_job *job, const char *format,
+                        struct text *out)
+{
+    *teller = (struct teller){.is_checking = job->operation == LOAD_CHECK_ALL,
+                              .is_json = strcmp(format, "json") == 0,
+                              .out = out};
+    console_open(&teller->console);
+    if (teller->is_checking && teller->is_json) {
+        json_open(&teller->json, out);
+        json_object_begin(&teller->json);
+        json_key(&teller->json, "holds");
+        json_array_begin(&teller->json);
+    }
+}
+
+static void close_teller(struct teller *teller)
+{
+    if (teller->is_checking && teller->is_json) {
+        json_array_end(&teller->json);
+        json_object_end(&teller->json);
+        text_add(teller->out, "\n");
+    }
+    console_close(&teller->console);
 }
 
 static void say_second(void *context, const struct load_second *second)
@@ -126,16 +168,16 @@ static bool run_job(const struct load_job *job, const char *format, struct arena
 {
     struct host *here = NULL;
     struct load_result result = {0};
-    struct console console;
-    struct load_progress progress = {.context = &console, .note = say_note, .second = say_second};
+    struct teller teller;
+    struct load_progress progress = {.context = &teller, .note = say_note, .second = say_second};
     int64_t limit_ms = job->operation == LOAD_DRIVE ? load_drive_limit_ms(&job->workload)
                                                     : job->workload.prepare_timeout_ms;
-    console_open(&console);
+    open_teller(&teller, job, format, out);
     bool ok =
         host_open(NULL, CLOCK_NEVER, &here, err) &&
         load_run(here, NULL, job, clock_deadline_ms(limit_ms), &progress, arena, &result, err);
     host_close(here);
-    console_close(&console);
+    close_teller(&teller);
     return ok && (job->operation != LOAD_DRIVE || load_report(&result, format, arena, out, err));
 }
 

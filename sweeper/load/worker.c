@@ -276,7 +276,7 @@ static bool call_operation(struct worker *worker, const struct workload *workloa
     case LOAD_CHECK:
     case LOAD_CHECK_ALL:
         return workload->check == NULL ||
-               workload->check(job, plan, session, deadline, &worker->err);
+               workload->check(job, plan, session, deadline, send_note, worker, &worker->err);
     case LOAD_CLEANUP:
         return workload->cleanup == NULL ||
                workload->cleanup(job, plan, session, deadline, &worker->err);

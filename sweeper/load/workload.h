@@ -108,8 +108,10 @@ struct workload {
     bool (*reset)(const struct load_job *job, const void *plan, struct session *session,
                   int64_t deadline, void (*note)(void *, const char *), void *context,
                   struct err *err);
+    /* note: what was found right, where all is asked for (LOAD_CHECK_ALL). */
     bool (*check)(const struct load_job *job, const void *plan, struct session *session,
-                  int64_t deadline, struct err *err);
+                  int64_t deadline, void (*note)(void *, const char *), void *context,
+                  struct err *err);
     bool (*cleanup)(const struct load_job *job, const void *plan, struct session *session,
                     int64_t deadline, struct err *err);
     /* NULL, or: drives by itself (command). */

@@ -58,7 +58,8 @@ is 'and hold five transactions' "$(jq -r '[.transactions[].transaction] | join("
 
 # ---- the workload alone ----
 there=(--backend postgresql --connect "$DBSWEEP_TEST_PG_CONNECT" --quiet)
-run_ok 'all conditions hold after the sweep' "$DBSWEEP" load tpcc check "${there[@]}"
+run_ok 'all conditions hold after the sweep' "$DBSWEEP" load tpcc check "${there[@]}" --format json
+is 'and each is told' "$(jq '.holds | length' <<<"$OUTPUT")" 12
 run_ok 'it drives' "$DBSWEEP" load tpcc run "${there[@]}" --clients 3 --warm-up 0s \
     --measure 3s --rollback-pct 50 --payment-by-name-pct 100 --format json
 is 'with the JSON of a trial' "$(jq -r '[(.totals.notpm > 0), (.metrics.notpm > 0),

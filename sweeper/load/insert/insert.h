@@ -98,7 +98,8 @@ bool insert_prepare(const struct load_job *job, const void *plan, struct session
                     int64_t deadline, void (*note)(void *, const char *), void *context,
                     struct err *err);
 bool insert_check(const struct load_job *job, const void *plan, struct session *session,
-                  int64_t deadline, struct err *err);
+                  int64_t deadline, void (*note)(void *, const char *), void *context,
+                  struct err *err);
 bool insert_cleanup(const struct load_job *job, const void *plan, struct session *session,
                     int64_t deadline, struct err *err);
 

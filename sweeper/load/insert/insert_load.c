@@ -265,7 +265,8 @@ static bool check_values(struct session *session, int64_t deadline, struct err *
 }
 
 bool insert_check(const struct load_job *job, const void *data, struct session *session,
-                  int64_t deadline, struct err *err)
+                  int64_t deadline, void (*note)(void *, const char *), void *context,
+                  struct err *err)
 {
     const struct insert_plan *plan = data;
     enum insert_data found = INSERT_DATA_NONE;
@@ -280,9 +281,23 @@ bool insert_check(const struct load_job *job, const void *data, struct session *
                     : "a run did not end, and how many rows it inserted is not known");
         return err_hint(err, "dbsweep load insert prepare makes the table anew");
     }
-    return check_rows(&counts, session, deadline, err) &&
-           check_indexes(plan, session, deadline, err) &&
-           (job->operation != LOAD_CHECK_ALL || check_values(session, deadline, err));
+    if (!check_rows(&counts, session, deadline, err) ||
+        !check_indexes(plan, session, deadline, err)) {
+        return false;
+    }
+    if (job->operation != LOAD_CHECK_ALL) {
+        return true;
+    }
+    if (!check_values(session, deadline, err)) {
+        return false;
+    }
+    char text[NOTE_BYTES];
+    snprintf(text, sizeof text,
+             INSERT_TABLE ": %" PRId64 " rows, as many as were inserted less %" PRId64
+                          " deleted; their values and the indexes are whole",
+             counts.inserted - counts.deleted, counts.deleted);
+    note(context, text);
+    return true;
 }
 
 /* ---- cleanup ---- */

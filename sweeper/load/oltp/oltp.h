@@ -47,7 +47,8 @@ bool oltp_prepare(const struct load_job *job, const void *plan, struct session *
                   int64_t deadline, void (*note)(void *, const char *), void *context,
                   struct err *err);
 bool oltp_check(const struct load_job *job, const void *plan, struct session *session,
-                int64_t deadline, struct err *err);
+                int64_t deadline, void (*note)(void *, const char *), void *context,
+                struct err *err);
 bool oltp_cleanup(const struct load_job *job, const void *plan, struct session *session,
                   int64_t deadline, struct err *err);
 /* Before clients that write: the data will no longer be as loaded. */

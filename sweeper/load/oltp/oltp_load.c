@@ -374,7 +374,8 @@ static bool check_index(struct session *session, int64_t table, const char *name
 }
 
 bool oltp_check(const struct load_job *job, const void *plan, struct session *session,
-                int64_t deadline, struct err *err)
+                int64_t deadline, void (*note)(void *, const char *), void *context,
+                struct err *err)
 {
     (void)plan;
     for (int64_t table = 1; table <= job->workload.tables; table++) {
@@ -384,6 +385,12 @@ bool oltp_check(const struct load_job *job, const void *plan, struct session *se
             !check_index(session, table, name, deadline, err)) {
             return err_while(err, "checking table %s", name);
         }
+    }
+    if (job->operation == LOAD_CHECK_ALL) {
+        char text[NOTE_BYTES];
+        snprintf(text, sizeof text, "%" PRId64 " table%s: the rows and the index are whole",
+                 job->workload.tables, job->workload.tables == 1 ? "" : "s");
+        note(context, text);
     }
     return true;
 }

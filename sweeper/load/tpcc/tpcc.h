@@ -215,7 +215,8 @@ bool tpcc_prepare(const struct load_job *job, const void *plan, struct session *
                   int64_t deadline, void (*note)(void *, const char *), void *context,
                   struct err *err);
 bool tpcc_check(const struct load_job *job, const void *plan, struct session *session,
-                int64_t deadline, struct err *err);
+                int64_t deadline, void (*note)(void *, const char *), void *context,
+                struct err *err);
 bool tpcc_cleanup(const struct load_job *job, const void *plan, struct session *session,
                   int64_t deadline, struct err *err);
 /* Sum of d_next_o_id. */

@@ -19,6 +19,8 @@
                              " as delivered on o_w_id = c_w_id and o_d_id = c_d_id"                \
                              " and o_c_id = c_id"
 
+enum { NOTE_BYTES = 200 };
+
 enum when { ALWAYS, THOROUGHLY, WHILE_FRESH };
 
 static const struct {
@@ -142,8 +144,19 @@ static bool check_cardinalities(const struct tpcc_plan *plan, struct session *se
     return true;
 }
 
+static void note_condition(size_t index, bool was_asked, void (*note)(void *, const char *),
+                           void *context)
+{
+    char text[NOTE_BYTES];
+    snprintf(text, sizeof text, "consistency condition %d %s: %s", conditions[index].number,
+             was_asked ? "holds" : "was not asked for, as it holds of fresh data alone",
+             conditions[index].what);
+    note(context, text);
+}
+
 bool tpcc_check(const struct load_job *job, const void *data, struct session *session,
-                int64_t deadline, struct err *err)
+                int64_t deadline, void (*note)(void *, const char *), void *context,
+                struct err *err)
 {
     const struct tpcc_plan *plan = data;
     bool is_thorough = job->operation == LOAD_CHECK_ALL;
@@ -165,6 +178,9 @@ bool tpcc_check(const struct load_job *job, const void *data, struct session *se
             (is_thorough && (conditions[i].when == THOROUGHLY || found == TPCC_DATA_FRESH));
         if (is_due && !check_condition(session, i, deadline, err)) {
             return false;
+        }
+        if (is_thorough) {
+            note_condition(i, is_due, note, context);
         }
     }
     return true;
