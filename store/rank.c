@@ -1,7 +1,6 @@
 /*
- * The ranking, by the formulas of rank.h. Everything is compared in logarithms, so that
- * differences are ratios; the noise is the standard deviation within arms, pooled over all that
- * were measured more than once. Without such repeats no interval is claimed.
+ * The ranking, by the formulas of rank.h: what was asked for, one candidate for each arm, and the
+ * table. What was measured is in rank_measure.c, who stands where in rank_place.c.
  */
 #include "store/rank.h"
 
@@ -10,9 +9,6 @@
 #include <string.h>
 
 #include "store/rank_work.h"
-#include "sweeper/stats/summary.h"
-
-enum { LEAST_DEGREES = 2 };
 
 /* ---- options ---- */
 
@@ -57,154 +53,23 @@ static bool parse_rules(struct ranking *ranking, struct err *err)
            (where == NULL || rule_parse(where, ranking->arena, &ranking->where, err));
 }
 
-/* ---- noise ---- */
-
-/* Natural logarithms of one metric over the arm's runs; 0 where one has none. */
-static size_t log_values(const struct ranking *ranking, const struct rank_arm *arm, size_t metric,
-                         double *out)
-{
-    size_t count = rank_data_values(&ranking->data, arm, metric, out);
-    for (size_t i = 0; i < count; i++) {
-        if (!(out[i] > 0) || isinf(out[i])) {
-            return 0;
-        }
-        out[i] = log(out[i]);
-    }
-    return count;
-}
-
-static void pool_noise(const struct ranking *ranking, size_t metric, double *scratch,
-                       struct rank_noise *out)
-{
-    double squares = 0;
-    *out = (struct rank_noise){.sd = NAN};
-    for (size_t i = 0; i < ranking->data.arm_count; i++) {
-        struct summary summary;
-        size_t count = log_values(ranking, &ranking->data.arms[i], metric, scratch);
-        if (count >= 2) {
-            summary_of(scratch, count, &summary);
-            squares += summary.sd * summary.sd * (double)(count - 1);
-            out->degrees += (double)(count - 1);
-        }
-    }
-    if (out->degrees >= LEAST_DEGREES) {
-        out->sd = sqrt(squares / out->degrees);
-    }
-}
-
-double rank_half_width(const struct ranking *ranking, const struct rank_noise *noise,
-                       double variance)
-{
-    if (isnan(noise->sd)) {
-        return NAN;
-    }
-    double probability = (1 + ranking->data.sweep.rank_confidence) / 2;
-    return summary_t_quantile(probability, noise->degrees) * noise->sd * sqrt(variance);
-}
-
-/* ---- metrics of one arm ---- */
-
-/* Geometric mean and interval; a metric that is zero somewhere (error_pct) gets its plain mean. */
-static void summarise_metric(const struct ranking *ranking, const struct rank_noise *noise,
-                             const double *values, size_t count, struct rank_metric *out)
-{
-    struct summary plain;
-    double sum = 0;
-    bool is_positive = true;
-    summary_of(values, count, &plain);
-    for (size_t i = 0; i < count; i++) {
-        is_positive = is_positive && values[i] > 0;
-        sum += is_positive ? log(values[i]) : 0;
-    }
-    out->cv_pct = plain.cv_pct;
-    out->low = NAN;
-    out->high = NAN;
-    if (!is_positive) {
-        out->mean = plain.mean;
-        return;
-    }
-    double mean = sum / (double)count;
-    /* Rounding must not carry it over a limit that all runs keep. */
-    out->mean = fmin(fmax(exp(mean), plain.min), plain.max);
-    double half = rank_half_width(ranking, noise, 1.0 / (double)count);
-    out->low = out->mean * exp(-half);
-    out->high = out->mean * exp(half);
-}
-
-static bool summarise(struct ranking *ranking, const struct rank_noise *noises,
-                      struct rank_candidate *candidate, double *values, struct err *err)
-{
-    const struct rank_data *data = &ranking->data;
-    struct rank_row *row = &candidate->row;
-    row->metrics = ARENA_ARRAY(ranking->arena, struct rank_metric, data->metric_count + 1);
-    if (row->metrics == NULL) {
-        return err_memory(err);
-    }
-    for (size_t i = 0; i < data->metric_count; i++) {
-        size_t count = rank_data_values(data, candidate->arm, i, values);
-        if (count > 0) {
-            struct rank_metric *metric = &row->metrics[row->metric_count++];
-            metric->name = data->metric_names[i];
-            summarise_metric(ranking, &noises[i], values, count, metric);
-        }
-    }
-    return true;
-}
-
 /* ---- candidates ---- */
-
-static bool has_word(const char *words, const char *word, size_t length)
-{
-    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
-        size_t here = strcspn(at, " ");
-        if (here == length && strncmp(at, word, length) == 0) {
-            return true;
-        }
-        at += here;
-    }
-    return false;
-}
 
 const char *rank_join_words(struct arena *arena, const char *left, const char *right)
 {
     const char *words = left;
     for (const char *at = right; words != NULL && *at != '\0'; at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
-        if (length > 0 && !has_word(words, at, length)) {
-            words = arena_printf(arena, "%s%s%.*s", words, words[0] != '\0' ? " " : "", (int)length,
-                                 at);
+        const char *word = arena_printf(arena, "%.*s", (int)length, at);
+        if (word == NULL) {
+            return NULL;
+        }
+        if (length > 0 && !rank_has_word(words, word)) {
+            words = arena_printf(arena, "%s%s%s", words, words[0] != '\0' ? " " : "", word);
         }
         at += length;
     }
     return words;
-}
-
-/* Repeats that differ by more than a tenth and by more than five times the noise. */
-static bool is_unstable(const struct ranking *ranking, const double *logs, size_t count)
-{
-    struct summary summary;
-    if (count < 2 || isnan(ranking->noise.sd)) {
-        return false;
-    }
-    summary_of(logs, count, &summary);
-    return summary.max - summary.min > fmax(log1p(0.1), 5 * ranking->noise.sd);
-}
-
-/* `logs` are those of the ranked metric. */
-static const char *collect_flags(struct ranking *ranking, const struct rank_arm *arm,
-                                 const double *logs, size_t count)
-{
-    const char *flags = "";
-    for (size_t i = arm->first; flags != NULL && i < arm->first + arm->count; i++) {
-        flags = rank_join_words(ranking->arena, flags, ranking->data.trials[i].flags);
-    }
-    const char *own[] = {count == 1 && !isnan(ranking->noise.sd) ? "one-trial" : "",
-                         is_unstable(ranking, logs, count) ? "unstable" : "",
-                         arm->is_durable ? "" : "less-durable"};
-    for (size_t i = 0; flags != NULL && i < COUNT_OF(own); i++) {
-        flags = rank_join_words(ranking->arena, flags, own[i]);
-    }
-    return flags;
 }
 
 /* The arm's trials are in the order of trials: each point once, lowest first. */
@@ -232,17 +97,26 @@ static int64_t *collect_points(const struct ranking *ranking, const struct rank_
     return points;
 }
 
-static const char *last_reason(const struct rank_data *data, const struct rank_arm *arm)
+/* Settings that differ from the server as found, and the memory that they ask for. */
+static void weigh(const struct ranking *ranking, const struct rank_arm *arm, struct rank_row *row)
 {
-    const char *reason = "no trial ended";
-    for (size_t i = arm->first; i < arm->first + arm->count; i++) {
-        reason = data->trials[i].is_done ? reason : data->trials[i].reason;
+    size_t memory = rank_data_metric(&ranking->data, "memory_allocated_mb");
+    double asked_bytes = 0;
+    for (size_t i = 0; i < row->asked_count; i++) {
+        const struct rank_pair *pair = &row->asked[i];
+        row->changed += !row->baseline && strcmp(pair->canonical, "baseline") != 0;
+        asked_bytes += pair->has_number && strcmp(pair->unit, "bytes") == 0 ? pair->number : 0;
     }
-    return reason;
+    double allocated_mb = NAN;
+    for (size_t i = arm->first; memory != SIZE_MAX && i < arm->first + arm->count; i++) {
+        allocated_mb = fmax(allocated_mb, ranking->data.trials[i].metrics[memory]);
+    }
+    row->memory_bytes = isnan(allocated_mb) ? asked_bytes : allocated_mb * 1048576;
 }
 
 static bool fill_row(struct ranking *ranking, const struct rank_arm *arm,
-                     struct rank_candidate *candidate, struct err *err)
+                     const struct rank_drift *drift, struct rank_candidate *candidate,
+                     struct err *err)
 {
     struct rank_row *row = &candidate->row;
     *row = (struct rank_row){.point_id = arm->point_id,
@@ -251,176 +125,66 @@ static bool fill_row(struct ranking *ranking, const struct rank_arm *arm,
                              .trials = arm->done,
                              .failed = arm->failed,
                              .versus_low_pct = NAN,
-                             .versus_high_pct = NAN};
-    row->points = collect_points(ranking, arm, &row->point_count);
-    return row->points != NULL
-               ? rank_data_pairs(ranking->store, &ranking->data, arm, ranking->arena, row, err)
-               : err_memory(err);
-}
-
-static bool make_candidate(struct ranking *ranking, const struct rank_arm *arm,
-                           const struct rank_noise *noises, double *values,
-                           struct rank_candidate *candidate, struct err *err)
-{
+                             .versus_high_pct = NAN,
+                             .chance = NAN,
+                             .expected = NAN,
+                             .expected_pct = NAN,
+                             .raw_mean = NAN,
+                             .drift = drift->runs > 0 ? drift : NULL};
     candidate->arm = arm;
     candidate->key = arm->key;
-    if (!fill_row(ranking, arm, candidate, err) ||
-        !summarise(ranking, noises, candidate, values, err)) {
+    row->points = collect_points(ranking, arm, &row->point_count);
+    if (row->points == NULL) {
+        return err_memory(err);
+    }
+    if (!rank_data_pairs(ranking->store, &ranking->data, arm, ranking->arena, row, err)) {
         return false;
     }
-    struct rank_row *row = &candidate->row;
-    size_t count = log_values(ranking, arm, ranking->metric, values);
-    candidate->can_win = count > 0;
-    row->flags = collect_flags(ranking, arm, values, count);
-    if (count == 0) {
-        row->reason = arm->done > 0
-                          ? arena_printf(ranking->arena, "it has no positive %s", ranking->by)
-                          : last_reason(&ranking->data, arm);
-        return (row->reason != NULL && row->flags != NULL) || err_memory(err);
+    weigh(ranking, arm, row);
+    return true;
+}
+
+/* What its condition is called where drift is spoken of. */
+static bool label_drift(struct ranking *ranking, const struct rank_row *row,
+                        struct rank_drift *drift, struct err *err)
+{
+    struct text label;
+    text_open(&label, ranking->arena);
+    for (size_t i = 0; i < row->condition_count; i++) {
+        text_addf(&label, "%s%s=%s", i > 0 ? " " : "", row->condition[i].name,
+                  row->condition[i].display);
     }
-    struct summary summary;
-    summary_of(values, count, &summary);
-    candidate->value = ranking->higher ? summary.mean : -summary.mean;
-    candidate->variance = 1.0 / (double)count;
-    return row->flags != NULL || err_memory(err);
+    drift->label = text_done(&label);
+    return drift->label != NULL || err_memory(err);
 }
 
 static bool make_candidates(struct ranking *ranking, struct err *err)
 {
     struct rank_data *data = &ranking->data;
-    double *values = ARENA_ARRAY(ranking->arena, double, data->trial_count + 1);
-    struct rank_noise *noises =
-        ARENA_ARRAY(ranking->arena, struct rank_noise, data->metric_count + 1);
+    size_t condition = 0; /* arms and drifts are in the same order of conditions */
     ranking->candidates = ARENA_ARRAY(ranking->arena, struct rank_candidate, data->arm_count + 1);
-    if (values == NULL || noises == NULL || ranking->candidates == NULL) {
+    if (ranking->candidates == NULL) {
         return err_memory(err);
     }
-    for (size_t i = 0; i < data->metric_count; i++) {
-        pool_noise(ranking, i, values, &noises[i]);
+    if (!rank_fill_logs(ranking, err)) {
+        return false;
     }
-    ranking->noise =
-        ranking->metric != SIZE_MAX ? noises[ranking->metric] : (struct rank_noise){.sd = NAN};
     for (; ranking->count < data->arm_count; ranking->count++) {
-        if (!make_candidate(ranking, &data->arms[ranking->count], noises, values,
-                            &ranking->candidates[ranking->count], err)) {
+        struct rank_candidate *candidate = &ranking->candidates[ranking->count];
+        const struct rank_arm *arm = &data->arms[ranking->count];
+        bool is_new = ranking->count == 0 || arm->condition_id != arm[-1].condition_id;
+        condition += is_new && ranking->count > 0;
+        struct rank_drift *drift = &ranking->drifts[condition];
+        *candidate = (struct rank_candidate){.arm = NULL};
+        if (!fill_row(ranking, arm, drift, candidate, err) ||
+            (is_new && !label_drift(ranking, &candidate->row, drift, err))) {
             return false;
         }
     }
-    return true;
+    return rank_measure(ranking, err) && rank_flag(ranking, err) && rank_claim(ranking, err);
 }
 
-/* ---- order, ties, gain ---- */
-
-static int64_t condition_of(const struct rank_candidate *candidate)
-{
-    return candidate->row.condition_count == 0 ? 0 : candidate->arm->condition_id;
-}
-
-enum standing { POSSIBLY_BEST, RANKED, UNRANKED, HIDDEN };
-
-static enum standing standing_of(const struct rank_candidate *candidate)
-{
-    if (candidate->is_hidden) {
-        return HIDDEN;
-    }
-    if (!candidate->can_win) {
-        return UNRANKED;
-    }
-    return candidate->row.tied ? POSSIBLY_BEST : RANKED;
-}
-
-static int compare_candidates(const void *a, const void *b)
-{
-    const struct rank_candidate *left = a;
-    const struct rank_candidate *right = b;
-    enum standing left_standing = standing_of(left);
-    enum standing right_standing = standing_of(right);
-    if (condition_of(left) != condition_of(right)) {
-        return condition_of(left) < condition_of(right) ? -1 : 1;
-    }
-    if (left_standing != right_standing) {
-        return left_standing < right_standing ? -1 : 1;
-    }
-    bool by_value = left_standing <= RANKED && left->value != right->value;
-    if (by_value) {
-        return left->value > right->value ? -1 : 1;
-    }
-    return (left->row.point_id > right->row.point_id) - (left->row.point_id < right->row.point_id);
-}
-
-/* Whether none of the winners lies above it by more than the noise of that many comparisons. A
- * better point with many runs may exclude what the best with one run cannot. */
-static bool is_possibly_best(const struct ranking *ranking, const struct rank_candidate *winners,
-                             size_t count, const struct rank_candidate *candidate)
-{
-    if (isnan(ranking->noise.sd) || count < 2) {
-        return true;
-    }
-    double alpha = 1 - ranking->data.sweep.rank_confidence;
-    double allowed = ranking->noise.sd *
-                     summary_t_quantile(1 - alpha / (double)(count - 1), ranking->noise.degrees);
-    for (size_t i = 0; i < count && winners[i].value > candidate->value; i++) {
-        if (winners[i].value - candidate->value >
-            allowed * sqrt(winners[i].variance + candidate->variance)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void compare_with_baseline(const struct ranking *ranking,
-                                  const struct rank_candidate *baseline,
-                                  struct rank_candidate *candidate)
-{
-    struct rank_row *row = &candidate->row;
-    if (baseline == NULL || candidate->variance == 0) {
-        return;
-    }
-    double gain = candidate->value - baseline->value;
-    row->has_versus = true;
-    row->versus_mean_pct = 100 * expm1(gain);
-    if (candidate == baseline) {
-        return;
-    }
-    double half =
-        rank_half_width(ranking, &ranking->noise, candidate->variance + baseline->variance);
-    row->versus_low_pct = 100 * expm1(gain - half);
-    row->versus_high_pct = 100 * expm1(gain + half);
-}
-
-static void tie(const struct ranking *ranking, struct rank_candidate *winners, size_t count)
-{
-    size_t tied = 0;
-    for (size_t i = 0; i < count; i++) {
-        winners[i].row.tied = is_possibly_best(ranking, winners, count, &winners[i]);
-        tied += winners[i].row.tied;
-    }
-    /* The best alone is tied with nobody. */
-    if (tied == 1) {
-        winners[0].row.tied = false;
-    }
-    qsort(winners, count, sizeof *winners, compare_candidates);
-    for (size_t i = 0; i < count; i++) {
-        bool shares = winners[i].row.tied && !isnan(ranking->noise.sd);
-        winners[i].row.rank = shares ? 1 : (int)i + 1;
-    }
-}
-
-/* One condition's candidates, in order. */
-static void place(const struct ranking *ranking, struct rank_candidate *candidates, size_t count)
-{
-    const struct rank_candidate *baseline = NULL;
-    size_t winners = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool is_reference = candidates[i].row.baseline && candidates[i].variance > 0;
-        winners += standing_of(&candidates[i]) <= RANKED;
-        baseline = is_reference ? &candidates[i] : baseline;
-    }
-    for (size_t i = 0; i < count; i++) {
-        compare_with_baseline(ranking, baseline, &candidates[i]);
-    }
-    tie(ranking, candidates, winners);
-}
+/* ---- the table ---- */
 
 static bool finish(struct ranking *ranking, struct rank_table *out, struct err *err)
 {
@@ -431,15 +195,18 @@ static bool finish(struct ranking *ranking, struct rank_table *out, struct err *
     if (out->rows == NULL || unranked == NULL) {
         return err_memory(err);
     }
-    qsort(ranking->candidates, ranking->count, sizeof *ranking->candidates, compare_candidates);
+    qsort(ranking->candidates, ranking->count, sizeof *ranking->candidates,
+          rank_compare_candidates);
     for (size_t first = 0; first < ranking->count;) {
         struct rank_candidate *candidates = &ranking->candidates[first];
         size_t count = 1;
         while (first + count < ranking->count &&
-               condition_of(&candidates[count]) == condition_of(&candidates[0])) {
+               rank_condition_of(&candidates[count]) == rank_condition_of(&candidates[0])) {
             count++;
         }
-        place(ranking, candidates, count);
+        if (!rank_place(ranking, candidates, count, err)) {
+            return false;
+        }
         for (size_t i = 0; i < count && i < top && !candidates[i].is_hidden; i++) {
             if (candidates[i].row.rank > 0) {
                 out->rows[out->row_count++] = candidates[i].row;
@@ -470,10 +237,15 @@ static const char *note_of(const struct ranking *ranking, const struct rank_tabl
     if (!is_measured) {
         return "every trial failed";
     }
-    return !isnan(ranking->noise.sd)
-               ? ""
-               : "too few repeats to know the noise: no interval is claimed, and every rank may "
-                 "be a tie; rank.repeats = 3 gives intervals";
+    if (!isnan(ranking->noise.variance)) {
+        return "";
+    }
+    if (ranking->noise.degrees < RANK_LEAST_DEGREES) {
+        return "too few repeats to know the noise: no interval is claimed, and every rank may "
+               "be a tie; rank.repeats = 3 gives intervals";
+    }
+    return "fewer than 3 runs of the baseline: no interval is claimed, and every rank may be a "
+           "tie; `dbsweep aa` measures the baseline";
 }
 
 static bool join_where_asked(struct ranking *ranking, struct err *err)
@@ -504,8 +276,12 @@ bool rank_compute(struct store *store, const struct rank_options *options, struc
     out->by = ranking.by;
     out->better = ranking.higher ? "higher" : "lower";
     out->confidence = ranking.data.sweep.rank_confidence;
-    out->noise_pct = 100 * ranking.noise.sd;
+    out->noise_pct = 100 * sqrt(ranking.noise.variance);
     out->degrees = (int)ranking.noise.degrees;
+    out->drifts = ranking.drifts;
+    out->drift_count = ranking.drift_count;
+    out->second = ranking.second != SIZE_MAX ? ranking.data.metric_names[ranking.second] : NULL;
+    out->baseline_runs = ranking.baseline_runs;
     out->note = note_of(&ranking, out);
     return true;
 }

@@ -2,13 +2,20 @@
  * The answer: points ranked within each condition (or across them by geometric mean), with what
  * is known of their noise, ties and durability. Reads the store only.
  *
- * With y = ln(metric) and n_i runs of point i: the mean is exp(mean y_i); the noise s is pooled
- * within points, s^2 = sum (y_ij - mean y_i)^2 / d with d = sum (n_i - 1), at least 2 (else no
- * interval is claimed); the interval is exp(mean y_i -+ t(1 - a/2; d) s / sqrt(n_i)) with
- * a = 1 - confidence, and against the baseline exp(difference -+ t(1 - a/2; d) s sqrt(1/n_i +
- * 1/n_b)) - 1. Point i is possibly best, hence tied, unless some other point j of K lies above it
- * by more than t(1 - a/(K - 1); d) s sqrt(1/n_i + 1/n_j): multiple comparison with the best
- * (Hsu), with Bonferroni's bound for Dunnett's quantile.
+ * With y = ln(metric), everything is compared by the formulas of sweeper/stats/compare.h: noise
+ * pooled within points (s_i of an arm), intervals exp(mean y -+ t s_i / sqrt(n_i)), the tied set by
+ * multiple comparison with the best, the places that a point may have, its chance of being the
+ * best. The noise must rest on 2 degrees of freedom and, where the baseline was measured at all, on
+ * 3 runs of it: else no interval is claimed. Intervals against the baseline hold for all points of
+ * the condition at once, since one looks at all of them.
+ *
+ * Where the baseline's runs of a condition drifted (sweeper/stats/drift.h), each value is corrected
+ * by the level of the baseline at its time. A point that was confirmed stands by its confirmation
+ * runs alone, which had no part in choosing it; it is compared with the baseline by Welch's t over
+ * the runs that both had in the confirmation. Where some were confirmed, only they (and the
+ * baseline) are possibly best, save a point that was not and is better than all of them beyond
+ * doubt. Among the tied, those within 1 % of the best stand in the order of safety (durability),
+ * nearness to the server as found (settings changed), and memory.
  */
 #ifndef STORE_RANK_H
 #define STORE_RANK_H
@@ -44,6 +51,14 @@ struct rank_pair {
     bool has_number;
     double number;
 };
+struct rank_drift {
+    const char *label; /* of the condition; "" where there is none */
+    size_t runs;       /* of the baseline */
+    bool is_testable;
+    bool is_corrected; /* it drifts: values are corrected */
+    double p;
+    double slope_pct_per_h;
+};
 struct rank_row {
     /* 1 is best; what is tied with the first shares its rank wherever repeats tell the noise.
      * 0: all trials failed, or it cannot win (less durable, over the limit). */
@@ -71,8 +86,23 @@ struct rank_row {
     const char *reason; /* why it has no rank; NULL where it has */
     /* Space-separated: the trials' own, "one-trial" (its interval rests on the repeats of other
      * points), "unstable" (its repeats differ by more than 10 % and five times the noise),
-     * "less-durable". */
+     * "outlier" (a run lies 5 MAD away; it counts all the same), "less-durable", "unconfirmed" (it
+     * is first and no run confirms it). */
     const char *flags;
+    int rank_low; /* the places it may truly have; 0: it has no rank */
+    int rank_high;
+    double chance;       /* of being the best of its condition; NAN not known */
+    bool confirmed;      /* its figures come from confirmation runs */
+    int confirming;      /* how many runs those are */
+    int baseline_runs;   /* that they are compared with; 0: versus_* is by all runs */
+    double expected;     /* of the ranked metric, shrunken by how much luck there may be; NAN */
+    double expected_pct; /* the same against the baseline; NAN */
+    double raw_mean;     /* of the ranked metric before correction for drift; NAN: not corrected */
+    bool has_domination; /* there is a second objective: p99_ms, or throughput_per_s */
+    bool nondominated;   /* nothing is as good in both and surely better in one */
+    int changed;         /* settings that differ from the server as found */
+    double memory_bytes; /* memory_allocated_mb, else what its settings of bytes add up to; NAN */
+    const struct rank_drift *drift; /* of its condition; NULL where joined or without a baseline */
 };
 struct rank_table {
     struct rank_row *rows; /* condition by condition, best first; those without rank last */
@@ -82,13 +112,23 @@ struct rank_table {
     double confidence; /* of the intervals */
     double noise_pct;  /* standard deviation between runs of a point; NAN: not known */
     int degrees;       /* of freedom of that */
-    const char *note;  /* why there is less to see than hoped; "" */
+    const struct rank_drift *drifts;
+    size_t drift_count;
+    const char *second; /* objective of the non-dominated set; NULL: none was measured */
+    int baseline_runs;
+    const char *note; /* why there is less to see than hoped; "" */
 };
 
 bool rank_compute(struct store *store, const struct rank_options *options, struct arena *arena,
                   struct rank_table *out, struct err *err) MUST_USE;
 
 bool rank_same_condition(const struct rank_row *a, const struct rank_row *b);
+
+/* Whether one of the words, parted by blanks, is that one. */
+bool rank_has_word(const char *words, const char *word);
+
+/* In words: why the first is first, and what is not known. */
+bool rank_explain(const struct rank_table *table, struct text *out, struct err *err) MUST_USE;
 
 /* format: "table" | "csv" | "json", into out. The JSON is the shape of interface section 4. */
 bool rank_format(const struct rank_table *table, const char *format, struct text *out,

@@ -126,34 +126,76 @@ static void join_metric(const struct rank_candidate *parts, size_t count, struct
     out->cv_pct = NAN;
 }
 
+/* Independent means: the joined one's square error is the sum of theirs over count^2, on the fewest
+ * degrees of freedom of all. */
+static void join_stat(const struct compare_arm *part, size_t count, struct compare_arm *into)
+{
+    double error = part->variance / (double)part->count;
+    *into = (struct compare_arm){.count = 1,
+                                 .mean = into->mean + part->mean / (double)count,
+                                 .variance = into->variance + error / (double)(count * count),
+                                 .degrees = fmin(into->degrees, part->degrees)};
+}
+
+static void join_claim(const struct rank_candidate *part, size_t count, struct rank_candidate *into)
+{
+    double half = part->claim_half / (double)count;
+    into->has_claim = into->has_claim && part->has_claim;
+    into->claim += part->claim / (double)count;
+    into->claim_half = sqrt(into->claim_half * into->claim_half + half * half);
+    into->row.baseline_runs += part->row.baseline_runs;
+    into->row.confirmed = into->row.confirmed && part->row.confirmed;
+    into->row.confirming += part->row.confirming;
+}
+
+static bool join_part(const struct rank_candidate *part, size_t count, struct arena *arena,
+                      struct rank_candidate *into)
+{
+    join_stat(&part->stat, count, &into->stat);
+    join_stat(&part->second, count, &into->second);
+    join_claim(part, count, into);
+    into->can_win = into->can_win && part->can_win;
+    into->is_hidden = into->is_hidden || part->is_hidden;
+    into->raw += part->raw / (double)count;
+    into->row.reason = into->row.reason != NULL ? into->row.reason : part->row.reason;
+    into->row.durable = into->row.durable && part->row.durable;
+    into->row.trials += part->row.trials;
+    into->row.failed += part->row.failed;
+    into->row.memory_bytes = fmax(into->row.memory_bytes, part->row.memory_bytes);
+    into->row.flags = rank_join_words(arena, into->row.flags, part->row.flags);
+    return into->row.flags != NULL;
+}
+
 static bool join(const struct rank_candidate *parts, size_t count, size_t conditions,
                  struct arena *arena, struct rank_candidate *out)
 {
+    const struct compare_arm nothing = {.degrees = INFINITY};
     struct rank_candidate joined = parts[0];
     bool is_whole = count == conditions;
-    joined.value = 0;
-    joined.variance = 0;
-    joined.row.trials = 0;
-    joined.row.failed = 0;
+    bool has_second = true;
+    joined.stat = joined.second = nothing;
+    joined.has_claim = true;
+    joined.raw = joined.claim = joined.claim_half = 0;
+    joined.row.trials = joined.row.failed = 0;
+    joined.row.baseline_runs = joined.row.confirming = 0;
+    joined.row.drift = NULL;
     for (size_t i = 0; i < count; i++) {
-        const struct rank_candidate *part = &parts[i];
-        is_whole = is_whole && part->variance > 0;
-        joined.can_win = joined.can_win && part->can_win;
-        joined.is_hidden = joined.is_hidden || part->is_hidden;
-        joined.row.reason = joined.row.reason != NULL ? joined.row.reason : part->row.reason;
-        joined.row.durable = joined.row.durable && part->row.durable;
-        joined.value += part->value / (double)count;
-        joined.variance += part->variance / (double)(count * count);
-        joined.row.trials += part->row.trials;
-        joined.row.failed += part->row.failed;
-        joined.row.flags = rank_join_words(arena, joined.row.flags, part->row.flags);
-        if (joined.row.flags == NULL) {
+        is_whole = is_whole && parts[i].stat.count > 0;
+        has_second = has_second && parts[i].second.count > 0;
+        if (!join_part(&parts[i], count, arena, &joined)) {
             return false;
         }
     }
+    joined.merit = joined.stat.mean;
+    if (!has_second) {
+        joined.second.count = 0;
+    }
     if (!is_whole) {
         joined.can_win = false;
-        joined.variance = 0;
+        joined.has_claim = false;
+        joined.row.confirmed = false;
+        joined.stat.count = 0;
+        joined.second.count = 0;
         joined.row.metric_count = 0;
         joined.row.reason =
             joined.row.reason != NULL ? joined.row.reason : "not measured in every condition";

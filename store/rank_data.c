@@ -9,6 +9,21 @@
 
 #include "store/sql.h"
 
+enum { LEAST_CONFIRMING = 2 }; /* one run has no interval */
+
+bool rank_has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+    for (const char *at = words; *at != '\0'; at += strspn(at, " ")) {
+        size_t here = strcspn(at, " ");
+        if (here == length && strncmp(at, word, length) == 0) {
+            return true;
+        }
+        at += here;
+    }
+    return false;
+}
+
 /* ---- trials ---- */
 
 static bool count_trials(struct store *store, int64_t sweep_id, size_t *out, struct err *err)
@@ -38,12 +53,17 @@ static bool read_trial(sqlite3_stmt *row, struct arena *arena, struct rank_trial
     out->is_durable = sqlite3_column_int64(row, 5) != 0;
     out->reason = sql_column_text(row, 7, arena);
     out->flags = sql_column_text(row, 8, arena);
+    out->is_confirm = sqlite3_column_int64(row, 9) != 0;
+    out->started_us = sqlite3_column_int64(row, 10);
+    out->raw_log = NAN;
+    out->log = NAN;
     for (size_t i = 0; i < RANK_METRIC_LIMIT; i++) {
         out->metrics[i] = NAN;
     }
     if (effective == NULL || out->reason == NULL || out->flags == NULL) {
         return false;
     }
+    out->is_killed = sqlite3_column_int64(row, 11) != 0 || rank_has_word(out->flags, "killed");
     out->key = out->is_done && effective[0] != '\0'
                    ? effective
                    : arena_printf(arena, "point %lld", (long long)out->point_id);
@@ -204,7 +224,9 @@ static bool fold(struct rank_data *data, struct arena *arena, struct err *err)
                                      .first = i};
         }
         arm->count++;
-        arm->done += trial->is_done;
+        arm->done += trial->is_done && !trial->is_killed;
+        arm->killed += trial->is_done && trial->is_killed;
+        arm->confirmed += trial->is_done && !trial->is_killed && trial->is_confirm;
         arm->failed += !trial->is_done;
         arm->point_id = trial->point_id < arm->point_id ? trial->point_id : arm->point_id;
         arm->is_baseline = arm->is_baseline || trial->is_baseline;
@@ -229,13 +251,24 @@ bool rank_data_load(struct store *store, int64_t sweep_id, struct arena *arena,
            read_metrics(store, out->sweep.sweep_id, arena, out, err) && fold(out, arena, err);
 }
 
+bool rank_data_is_confirmed(const struct rank_arm *arm)
+{
+    return arm->confirmed >= LEAST_CONFIRMING && !arm->is_baseline;
+}
+
+bool rank_data_counts(const struct rank_arm *arm, const struct rank_trial *trial)
+{
+    return trial->is_done && !trial->is_killed &&
+           (trial->is_confirm || !rank_data_is_confirmed(arm));
+}
+
 size_t rank_data_values(const struct rank_data *data, const struct rank_arm *arm, size_t metric,
                         double *out)
 {
     size_t count = 0;
     for (size_t i = arm->first; i < arm->first + arm->count; i++) {
         const struct rank_trial *trial = &data->trials[i];
-        if (trial->is_done && metric != SIZE_MAX && !isnan(trial->metrics[metric])) {
+        if (metric != SIZE_MAX && rank_data_counts(arm, trial) && !isnan(trial->metrics[metric])) {
             out[count++] = trial->metrics[metric];
         }
     }

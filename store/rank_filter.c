@@ -162,6 +162,22 @@ static bool judge_limit(struct ranking *ranking, struct rank_candidate *candidat
     return true;
 }
 
+/* What is measured and shown, and nobody should be told to use. The baseline stays: it is in use.
+ */
+static const char *unfit(const struct rank_row *row)
+{
+    if (row->baseline) {
+        return NULL;
+    }
+    if (rank_has_word(row->flags, "debt")) {
+        return "it left work undone that others did (debt)";
+    }
+    if (rank_has_word(row->flags, "unstable")) {
+        return "its runs differ too much to recommend it (unstable)";
+    }
+    return NULL;
+}
+
 bool rank_disqualify(struct ranking *ranking, struct err *err)
 {
     const char *durability = ranking->options->durability != NULL
@@ -180,6 +196,11 @@ bool rank_disqualify(struct ranking *ranking, struct err *err)
         if (candidate->can_win && !any && !candidate->row.durable) {
             candidate->can_win = false;
             candidate->row.reason = "less durable than the baseline";
+        }
+        const char *reason = unfit(&candidate->row);
+        if (candidate->can_win && reason != NULL) {
+            candidate->can_win = false;
+            candidate->row.reason = reason;
         }
     }
     return true;

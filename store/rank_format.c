@@ -7,13 +7,19 @@
 
 #include "store/csv.h"
 #include "store/layout.h"
-#include "store/rank.h"
+#include "store/rank_work.h"
 #include "sweeper/base/json.h"
 #include "sweeper/base/units.h"
 
-enum { COLUMN_COUNT = 7, SETTINGS_COLUMN = COLUMN_COUNT - 1, REASON_WIDTH = 200 };
+enum {
+    COLUMN_COUNT = 9,
+    PLACES_COLUMN = 4, /* and the chance beside it: only where noise is known */
+    CHANCE_COLUMN = 5,
+    SETTINGS_COLUMN = COLUMN_COUNT - 1,
+    REASON_WIDTH = 200
+};
 
-static const struct rank_metric *metric_of(const struct rank_row *row, const char *name)
+const struct rank_metric *rank_row_metric(const struct rank_row *row, const char *name)
 {
     for (size_t i = 0; i < row->metric_count; i++) {
         if (strcmp(row->metrics[i].name, name) == 0) {
@@ -92,6 +98,66 @@ static void put_settings(struct json *json, const struct rank_row *row)
     json_object_end(json);
 }
 
+/* A number under a key; null where it is not known. */
+static void put_real(struct json *json, const char *key, double value)
+{
+    json_key(json, key);
+    json_real(json, value);
+}
+
+static void put_drift(struct json *json, const struct rank_row *row)
+{
+    json_key(json, "drift");
+    if (row->drift == NULL) {
+        json_null(json);
+        return;
+    }
+    json_object_begin(json);
+    json_key(json, "baseline_trials");
+    json_int(json, (int64_t)row->drift->runs);
+    json_key(json, "testable");
+    json_bool(json, row->drift->is_testable);
+    put_real(json, "p", row->drift->is_testable ? row->drift->p : (double)NAN);
+    put_real(json, "slope_pct_per_h", row->drift->slope_pct_per_h);
+    json_key(json, "corrected");
+    json_bool(json, row->drift->is_corrected);
+    put_real(json, "raw_mean", row->raw_mean);
+    json_object_end(json);
+}
+
+/* What is known of its place, and what its figures rest on. */
+static void put_standing(struct json *json, const struct rank_row *row)
+{
+    json_key(json, "rank_interval");
+    if (row->rank_low > 0) {
+        json_object_begin(json);
+        json_key(json, "low");
+        json_int(json, row->rank_low);
+        json_key(json, "high");
+        json_int(json, row->rank_high);
+        json_object_end(json);
+    } else {
+        json_null(json);
+    }
+    put_real(json, "p_best", row->chance);
+    json_key(json, "confirmed");
+    json_bool(json, row->confirmed);
+    json_key(json, "confirming_trials");
+    json_int(json, row->confirming);
+    json_key(json, "expected");
+    json_object_begin(json);
+    put_real(json, "mean", row->expected);
+    put_real(json, "versus_baseline_pct", row->expected_pct);
+    json_object_end(json);
+    json_key(json, "nondominated");
+    if (row->has_domination) {
+        json_bool(json, row->nondominated);
+    } else {
+        json_null(json);
+    }
+    put_drift(json, row);
+}
+
 static void put_row(struct json *json, const struct rank_row *row)
 {
     json_object_begin(json);
@@ -136,6 +202,7 @@ static void put_row(struct json *json, const struct rank_row *row)
         json_null(json);
     }
     put_flags(json, row->flags);
+    put_standing(json, row);
     if (row->reason != NULL) {
         json_key(json, "reason");
         json_string(json, row->reason);
@@ -170,9 +237,12 @@ static const struct rank_pair *pair_of(const struct rank_pair *pairs, size_t cou
 
 /* "name=value name=value" without what stays as found; what the server made of a value stands
  * behind it. NULL where memory ends. */
-static const char *settings_text(struct arena *arena, const struct rank_row *row)
+const char *rank_settings_text(struct arena *arena, const struct rank_row *row)
 {
     struct text text;
+    if (row->baseline) {
+        return "baseline";
+    }
     text_open(&text, arena);
     for (size_t i = 0; i < row->asked_count; i++) {
         const struct rank_pair *asked = &row->asked[i];
@@ -190,7 +260,7 @@ static const char *settings_text(struct arena *arena, const struct rank_row *row
     return text_done(&text);
 }
 
-static const char *condition_text(struct arena *arena, const struct rank_row *row)
+const char *rank_condition_text(struct arena *arena, const struct rank_row *row)
 {
     struct text text;
     text_open(&text, arena);
@@ -207,10 +277,10 @@ static bool put_csv_row(const struct rank_table *table, const struct rank_row *r
                         struct text *out)
 {
     const struct rank_metric none = {.mean = NAN, .low = NAN, .high = NAN, .cv_pct = NAN};
-    const struct rank_metric *metric = metric_of(row, table->by);
-    const struct rank_metric *p99 = metric_of(row, "p99_ms");
-    const char *settings = row->baseline ? "baseline" : settings_text(out->arena, row);
-    const char *condition = condition_text(out->arena, row);
+    const struct rank_metric *metric = rank_row_metric(row, table->by);
+    const struct rank_metric *p99 = rank_row_metric(row, "p99_ms");
+    const char *settings = rank_settings_text(out->arena, row);
+    const char *condition = rank_condition_text(out->arena, row);
     if (settings == NULL || condition == NULL) {
         return false;
     }
@@ -234,7 +304,14 @@ static bool put_csv_row(const struct rank_table *table, const struct rank_row *r
     csv_number(out, row->versus_high_pct, ',');
     csv_number(out, p99 != NULL ? p99->mean : (double)NAN, ',');
     csv_text(out, row->flags, ',');
-    csv_text(out, row->reason != NULL ? row->reason : "", '\n');
+    csv_text(out, row->reason != NULL ? row->reason : "", ',');
+    csv_number(out, row->rank_low > 0 ? (double)row->rank_low : (double)NAN, ',');
+    csv_number(out, row->rank_low > 0 ? (double)row->rank_high : (double)NAN, ',');
+    csv_number(out, row->chance, ',');
+    csv_text(out, row->confirmed ? "true" : "false", ',');
+    csv_number(out, row->expected, ',');
+    csv_number(out, row->expected_pct, ',');
+    csv_number(out, row->raw_mean, '\n');
     return true;
 }
 
@@ -242,7 +319,8 @@ static bool format_csv(const struct rank_table *table, struct text *out)
 {
     text_add(out, "rank,point,condition,tied,baseline,durable,trials,failed,settings,metric,mean,"
                   "low,high,cv_pct,versus_baseline_pct,versus_low_pct,versus_high_pct,p99_ms,"
-                  "flags,reason\n");
+                  "flags,reason,rank_low,rank_high,p_best,confirmed,expected,expected_pct,"
+                  "raw_mean\n");
     for (size_t i = 0; i < table->row_count; i++) {
         if (!put_csv_row(table, &table->rows[i], out)) {
             return false;
@@ -283,7 +361,11 @@ static const char *gain_text(struct arena *arena, const struct rank_row *row)
     if (!row->has_versus || row->baseline) {
         return "";
     }
-    layout_signed(row->versus_mean_pct, 1, mean);
+    bool is_promise = rank_has_word(row->flags, "unconfirmed") && !isnan(row->expected_pct);
+    layout_signed(is_promise ? row->expected_pct : row->versus_mean_pct, 1, mean);
+    if (is_promise) {
+        return arena_printf(arena, "%s%% expected", mean);
+    }
     if (isnan(row->versus_low_pct)) {
         return arena_printf(arena, "%s%%", mean);
     }
@@ -296,7 +378,7 @@ static const char *gain_text(struct arena *arena, const struct rank_row *row)
 static const char *description_text(struct arena *arena, const struct rank_row *row)
 {
     struct text text;
-    const char *settings = row->baseline ? "baseline" : settings_text(arena, row);
+    const char *settings = rank_settings_text(arena, row);
     if (settings == NULL) {
         return NULL;
     }
@@ -312,18 +394,33 @@ static const char *description_text(struct arena *arena, const struct rank_row *
     return whole != NULL ? layout_line(arena, whole, SIZE_MAX) : NULL;
 }
 
+static const char *places_text(struct arena *arena, const struct rank_row *row)
+{
+    if (row->rank_low == 0) {
+        return "-";
+    }
+    return row->rank_low == row->rank_high
+               ? arena_printf(arena, "%d", row->rank_low)
+               : arena_printf(arena, "%d-%d", row->rank_low, row->rank_high);
+}
+
+static const char *chance_text(struct arena *arena, const struct rank_row *row)
+{
+    return isnan(row->chance) ? "-" : arena_printf(arena, "%.0f%%", 100 * row->chance);
+}
+
 static bool make_line(const struct rank_table *table, const struct rank_row *row,
                       struct arena *arena, struct line *out)
 {
     char tail[LAYOUT_NUMBER_SIZE];
-    const struct rank_metric *p99 = metric_of(row, "p99_ms");
+    const struct rank_metric *p99 = rank_row_metric(row, "p99_ms");
     layout_figure(p99 != NULL ? p99->mean : (double)NAN, tail);
     *out = (struct line){
         {row->rank > 0 ? arena_printf(arena, "%d%s", row->rank, row->tied ? "=" : "") : "-",
          arena_printf(arena, "%lld", (long long)row->point_id),
-         interval_text(arena, metric_of(row, table->by)), arena_strdup(arena, tail),
-         arena_printf(arena, "%d", row->trials), gain_text(arena, row),
-         description_text(arena, row)}};
+         interval_text(arena, rank_row_metric(row, table->by)), arena_strdup(arena, tail),
+         places_text(arena, row), chance_text(arena, row), arena_printf(arena, "%d", row->trials),
+         gain_text(arena, row), description_text(arena, row)}};
     for (size_t i = 0; i < COLUMN_COUNT; i++) {
         if (out->cells[i] == NULL) {
             return false;
@@ -332,10 +429,14 @@ static bool make_line(const struct rank_table *table, const struct rank_row *row
     return true;
 }
 
-static void put_line(const struct line *line, const size_t *widths, struct text *out)
+static void put_line(const struct line *line, const size_t *widths, bool has_noise,
+                     struct text *out)
 {
     for (size_t i = 0; i < SETTINGS_COLUMN; i++) {
         bool is_gain = i + 1 == SETTINGS_COLUMN;
+        if (!has_noise && (i == PLACES_COLUMN || i == CHANCE_COLUMN)) {
+            continue;
+        }
         (is_gain ? layout_left : layout_right)(out, line->cells[i], widths[i]);
         text_add(out, "  ");
     }
@@ -347,8 +448,8 @@ static bool make_lines(const struct rank_table *table, struct arena *arena, stru
                        size_t *widths)
 {
     const char *by = layout_line(arena, table->by, SIZE_MAX);
-    lines[0] =
-        (struct line){{"rank", "point", by, "p99_ms", "n", "against the baseline", "settings"}};
+    lines[0] = (struct line){
+        {"rank", "point", by, "p99_ms", "places", "best", "n", "against the baseline", "settings"}};
     for (size_t i = 0; i < table->row_count; i++) {
         if (!make_line(table, &table->rows[i], arena, &lines[i + 1])) {
             return false;
@@ -376,7 +477,7 @@ bool rank_same_condition(const struct rank_row *a, const struct rank_row *b)
 
 static bool put_title(const struct rank_row *row, const struct rank_row *before, struct text *out)
 {
-    const char *words = condition_text(out->arena, row);
+    const char *words = rank_condition_text(out->arena, row);
     const char *condition = words != NULL ? layout_line(out->arena, words, SIZE_MAX) : NULL;
     if (condition == NULL) {
         return false;
@@ -388,36 +489,6 @@ static bool put_title(const struct rank_row *row, const struct rank_row *before,
         text_addf(out, "%s%s%s\n", title, between, condition);
     }
     return true;
-}
-
-static void put_footer(const struct rank_table *table, struct text *out)
-{
-    char noise[LAYOUT_NUMBER_SIZE];
-    char confidence[LAYOUT_NUMBER_SIZE];
-    bool has_tie = false;
-    bool has_single = false;
-    for (size_t i = 0; i < table->row_count; i++) {
-        has_tie = has_tie || table->rows[i].tied;
-        has_single = has_single || strstr(table->rows[i].flags, "one-trial") != NULL;
-    }
-    text_add(out, table->row_count > 0 ? "\n" : "");
-    if (has_tie) {
-        text_add(out, "= cannot be told from the best\n");
-    }
-    if (!isnan(table->noise_pct) && table->row_count > 0) {
-        units_format_real(round(1e6 * table->confidence) / 1e4, confidence, sizeof confidence);
-        layout_figure(table->noise_pct, noise);
-        text_addf(out,
-                  "(low to high): %s %% intervals; runs of a point differ by %s %% (standard "
-                  "deviation, %d degrees of freedom)\n",
-                  confidence, noise, table->degrees);
-    }
-    if (has_single) {
-        text_add(out, "one-trial: its interval rests on the repeats of other points\n");
-    }
-    if (table->note[0] != '\0') {
-        text_addf(out, "note: %s\n", table->note);
-    }
 }
 
 static bool format_table(const struct rank_table *table, struct text *out)
@@ -436,16 +507,16 @@ static bool format_table(const struct rank_table *table, struct text *out)
             if (!put_title(row, before, out)) {
                 return false;
             }
-            put_line(&lines[0], widths, out);
+            put_line(&lines[0], widths, !isnan(table->noise_pct), out);
         }
-        put_line(&lines[i + 1], widths, out);
+        put_line(&lines[i + 1], widths, !isnan(table->noise_pct), out);
         if (row->reason != NULL) {
             const char *reason = layout_line(out->arena, row->reason, REASON_WIDTH);
             text_addf(out, "%*s%s\n", (int)(widths[0] + widths[1]) + 4, "",
                       reason != NULL ? reason : "");
         }
     }
-    put_footer(table, out);
+    rank_put_footer(table, out);
     return true;
 }
 

@@ -1,27 +1,32 @@
 /*
- * The ranking while it is computed: what rank.c, rank_filter.c and rank_across.c share. Inside
- * store/ only.
+ * The ranking while it is computed: what the files rank*.c share. Inside store/ only.
  */
 #ifndef STORE_RANK_WORK_H
 #define STORE_RANK_WORK_H
 
 #include "store/rank_data.h"
+#include "sweeper/stats/compare.h"
 
-/* Within arms, of the logarithms of one metric, pooled over all arms with repeats. */
-struct rank_noise {
-    double sd;      /* NAN: not known */
-    double degrees; /* of freedom */
-};
+#define RANK_LEAST_DEGREES 2 /* of freedom, to speak of noise */
 
 /* One line of the ranking. */
 struct rank_candidate {
     const struct rank_arm *arm; /* of the first condition where several are joined */
     const char *key;            /* what is the same across conditions */
     struct rank_row row;
-    double value;    /* mean of ln(metric), negated where lower is better: higher is better */
-    double variance; /* of that mean in units of the pooled variance: 1/n, or joined; 0: no value */
+    /* Of ln(metric), negated where lower is better: higher is better. Joined arms are one run with
+     * the variance of the joined mean. count 0: no value. */
+    struct compare_arm stat;
+    struct compare_arm second; /* the same of the second objective */
+    double raw;                /* mean before correction */
+    double merit;              /* what it is expected to be worth: the order among the tied */
     bool can_win;
     bool is_hidden; /* by --where; a hidden baseline still serves as the reference */
+    bool is_contender;
+    bool is_near;   /* within 1 % of the best of the tied */
+    bool has_claim; /* by Welch on fresh runs */
+    double claim;   /* in logarithms, with its half width */
+    double claim_half;
 };
 
 enum rank_word { RANK_WORD_UNKNOWN, RANK_WORD_NAME, RANK_WORD_VALUE };
@@ -34,7 +39,12 @@ struct ranking {
     const char *by;
     bool higher;
     size_t metric; /* index of `by`; SIZE_MAX: no trial has it */
-    struct rank_noise noise;
+    size_t second; /* index of the second objective; SIZE_MAX none */
+    bool second_is_higher;
+    struct compare_noise noise; /* variance NAN: not known well enough */
+    int baseline_runs;
+    struct rank_drift *drifts;
+    size_t drift_count;
     struct rank_candidate *candidates; /* by condition */
     size_t count;
     struct rule *under;
@@ -43,10 +53,20 @@ struct ranking {
     enum rank_word last_word_is;
 };
 
-/* Half of the interval's width in logarithms for a mean of that variance: t(1 - (1 - confidence)
- * / 2; degrees) * sd * sqrt(variance). NAN: not known. */
-double rank_half_width(const struct ranking *ranking, const struct rank_noise *noise,
-                       double variance);
+/* Logarithms of the ranked metric for every trial, corrected where the baseline drifts. */
+bool rank_fill_logs(struct ranking *ranking, struct err *err) MUST_USE;
+/* Metrics, noise, and the ranked value of every candidate. */
+bool rank_measure(struct ranking *ranking, struct err *err) MUST_USE;
+/* What the trials and their spread say of a candidate, in words; NULL where memory ends. */
+bool rank_flag(struct ranking *ranking, struct err *err) MUST_USE;
+/* Fresh runs against fresh runs of the baseline, condition by condition. */
+bool rank_claim(struct ranking *ranking, struct err *err) MUST_USE;
+/* One condition's candidates: gains, ties, places, chances; left in order. */
+bool rank_place(const struct ranking *ranking, struct rank_candidate *candidates, size_t count,
+                struct err *err) MUST_USE;
+int64_t rank_condition_of(const struct rank_candidate *candidate);
+/* By condition, the possibly best first, then others with a rank, then those without. */
+int rank_compare_candidates(const void *a, const void *b);
 
 /* Hides what --where does not name. */
 bool rank_apply_where(struct ranking *ranking, struct err *err) MUST_USE;
@@ -54,6 +74,13 @@ bool rank_apply_where(struct ranking *ranking, struct err *err) MUST_USE;
 bool rank_disqualify(struct ranking *ranking, struct err *err) MUST_USE;
 /* Arms that were measured in every condition become one, by their geometric mean. */
 bool rank_join_conditions(struct ranking *ranking, struct err *err) MUST_USE;
+/* What stands below the table: the signs it uses, noise, drift, notes. */
+void rank_put_footer(const struct rank_table *table, struct text *out);
+/* "clients=32", "" where there is no condition; NULL where memory ends. */
+const char *rank_condition_text(struct arena *arena, const struct rank_row *row);
+/* "work_mem=4M (is 8M)", "baseline"; NULL where memory ends. */
+const char *rank_settings_text(struct arena *arena, const struct rank_row *row);
+const struct rank_metric *rank_row_metric(const struct rank_row *row, const char *name);
 /* The words of both, each once, parted by blanks. NULL where memory ends. */
 const char *rank_join_words(struct arena *arena, const char *left, const char *right);
 

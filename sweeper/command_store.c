@@ -111,9 +111,14 @@ static bool rank_text(const struct cli *cli, struct store *store, struct arena *
                                    .durability = cli_text(cli, "--durability"),
                                    .across = cli_text(cli, "--across"),
                                    .top = top > 0 ? (size_t)top : 0};
+    bool is_explained = cli_has(cli, "--explain");
+    if (is_explained && strcmp(cli_text(cli, "--format"), "table") != 0) {
+        return err_set(err, ERR_CODE_usage, "--explain goes with --format table");
+    }
     return check_under(options.under, arena, err) &&
            rank_compute(store, &options, arena, &table, err) &&
-           rank_format(&table, cli_text(cli, "--format"), out, err);
+           rank_format(&table, cli_text(cli, "--format"), out, err) &&
+           (!is_explained || rank_explain(&table, out, err));
 }
 
 int command_rank(const struct cli *cli)

@@ -120,10 +120,13 @@ static void add_result(struct emission *emission)
         }
     }
     if (row->has_versus && !row->baseline) {
-        layout_signed(row->versus_mean_pct, 1, mean);
-        text_addf(&words, ", %s %% against the baseline", mean);
+        bool is_expected = rank_has_word(row->flags, "unconfirmed") && isfinite(row->expected_pct);
+        layout_signed(is_expected ? row->expected_pct : row->versus_mean_pct, 1, mean);
+        text_addf(&words, ", %s %% against the baseline%s", mean,
+                  is_expected ? " to be expected" : "");
     }
     text_add(&words, row->tied ? "; it cannot be told from others" : "");
+    text_add(&words, rank_has_word(row->flags, "unconfirmed") ? "; unconfirmed" : "");
     if (words.size > 0) {
         add_comment(emission, &words);
     }

@@ -8,6 +8,7 @@
 #include "store/rank.h"
 #include "tests/support/store_fill.h"
 
+#define T3 3.182446305 /* Student's t, 0.975, 3 degrees of freedom */
 #define T4 2.776445105 /* Student's t, 0.975, 4 degrees of freedom */
 #define S (0.01 * sqrt(2))
 #define CLOSE 1e-6
@@ -43,6 +44,15 @@ static inline void add_pair(int64_t point, int64_t condition, double throughput)
 {
     add_run(point, condition, throughput * exp(-0.01));
     add_run(point, condition, throughput * exp(0.01));
+}
+
+/* Three runs whose squares are twice S^2: with the pairs the noise stays S. It takes so many of the
+ * baseline to claim intervals. */
+static inline void add_three(int64_t point, int64_t condition, double throughput)
+{
+    add_run(point, condition, throughput * exp(-S));
+    add_run(point, condition, throughput);
+    add_run(point, condition, throughput * exp(S));
 }
 
 static inline void compute(struct rank_options options)

@@ -25,6 +25,7 @@ static struct err err;
 static struct store *store;
 static int64_t sweep_id;
 static int64_t call_id;
+static const char *trial_purpose = "explore"; /* of the trials that follow */
 static char folder[64];
 static char path[96];
 
@@ -57,6 +58,7 @@ static const struct store_sweep fill_sweep = {.name = "night",
 static inline int fill_open(void **state)
 {
     (void)state;
+    trial_purpose = "explore";
     strcpy(folder, "/tmp/dbsweep-store-XXXXXX");
     arena_open(&arena, FILL_ARENA_BYTES);
     err_clear(&err);
@@ -125,7 +127,7 @@ static inline int64_t begin_trial(int64_t point, int64_t condition)
                                       .call_id = call_id,
                                       .point_id = point,
                                       .condition_id = condition,
-                                      .purpose = "explore"};
+                                      .purpose = trial_purpose};
     assert_ok(store_trial_begin(store, &trial, &id, &err));
     return id;
 }

@@ -97,7 +97,8 @@ static void postgresql_gets_lines_of_its_file(void **state)
         text, "# sweep \"night\" of here:/etc/postgresql.conf, PostgreSQL 15.18; point 1; 1 "
               "trial; written "));
     assert_non_null(strstr(text, "# throughput_per_s: 150.0 (no interval is claimed), +50.0 % "
-                                 "against the baseline; it cannot be told from others\n"));
+                                 "against the baseline; it cannot be told from others; "
+                                 "unconfirmed\n"));
 }
 
 static void sqlite_gets_statements_that_it_understands(void **state)

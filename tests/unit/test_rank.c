@@ -1,11 +1,9 @@
 /*
  * The ranking against values computed by hand. Runs are chosen at mean * e^(+-0.01), so that the
- * noise of logarithms is known: two points of two such runs pool to s = sqrt(4 * 0.01^2 / 2) =
- * 0.01 * sqrt(2) with 2 degrees of freedom, whose t(0.975) is 4.302653.
+ * noise of logarithms is known: any number of points of two such runs pool to s = 0.01 * sqrt(2)
+ * with a degree of freedom each; the baseline's three runs have two and the same s.
  */
 #include "tests/support/rank_fill.h"
-
-#define T2 4.302652730 /* Student's t, 0.975, 2 degrees of freedom */
 
 /* ---- intervals ---- */
 
@@ -16,23 +14,23 @@ static void means_have_intervals_of_students_t(void **state)
     int64_t here = anywhere();
     int64_t found = baseline();
     int64_t better = point_of(8);
-    add_pair(found, here, 100);
+    add_three(found, here, 100);
     add_pair(better, here, 200);
     compute((struct rank_options){0});
     assert_int_equal(table.row_count, 2);
     assert_string_equal(table.note, "");
     assert_near(table.noise_pct, 100 * S);
-    assert_int_equal(table.degrees, 2);
+    assert_int_equal(table.degrees, 3);
     const struct rank_row *first = &table.rows[0];
     assert_int_equal(first->point_id, better);
     assert_int_equal(first->rank, 1);
     assert_false(first->tied); /* the best alone is tied with nobody */
-    assert_interval(metric(first, "throughput_per_s"), 200, T2 * S / sqrt(2));
+    assert_interval(metric(first, "throughput_per_s"), 200, T3 * S / sqrt(2));
     /* 100 sd / mean of 200 e^-0.01 and 200 e^0.01 */
     assert_near(metric(first, "throughput_per_s")->cv_pct, 100 * sqrt(2) * tanh(0.01));
     assert_near(first->versus_mean_pct, 100);
-    assert_near(first->versus_low_pct, 100 * (2 * exp(-T2 * S) - 1));
-    assert_near(first->versus_high_pct, 100 * (2 * exp(T2 * S) - 1));
+    assert_near(first->versus_low_pct, 100 * (2 * exp(-T3 * S * sqrt(5.0 / 6)) - 1));
+    assert_near(first->versus_high_pct, 100 * (2 * exp(T3 * S * sqrt(5.0 / 6)) - 1));
     const struct rank_row *second = &table.rows[1];
     assert_true(second->baseline);
     assert_int_equal(second->rank, 2);
@@ -50,10 +48,10 @@ static void the_confidence_is_the_sweeps(void **state)
     begin_sweep(&sweep);
     int64_t here = anywhere();
     int64_t found = baseline();
-    add_pair(found, here, 100);
+    add_three(found, here, 100);
     add_pair(point_of(8), here, 200);
     compute((struct rank_options){0});
-    assert_interval(metric(row_of(found), "throughput_per_s"), 100, 9.924843201 * S / sqrt(2));
+    assert_interval(metric(row_of(found), "throughput_per_s"), 100, 5.840909310 * S / sqrt(3));
 }
 
 static void single_runs_claim_nothing(void **state)
@@ -85,6 +83,37 @@ static void single_runs_claim_nothing(void **state)
     assert_null(strchr(text, '('));
 }
 
+/* Fewer than three runs of the baseline: whether the machine held still is anybody's guess. */
+static void two_runs_of_the_baseline_are_too_few(void **state)
+{
+    (void)state;
+    begin_sweep(&fill_sweep);
+    int64_t here = anywhere();
+    int64_t found = baseline();
+    add_pair(found, here, 100);
+    add_pair(point_of(8), here, 150);
+    add_pair(point_of(16), here, 160);
+    compute((struct rank_options){0});
+    assert_true(isnan(table.noise_pct));
+    assert_true(isnan(metric(row_of(found), "throughput_per_s")->low));
+    assert_non_null(strstr(table.note, "fewer than 3 runs of the baseline"));
+    add_run(found, here, 100);
+    compute((struct rank_options){0});
+    assert_string_equal(table.note, "");
+    assert_int_equal(table.degrees, 4);
+}
+
+/* Where the baseline is not measured at all, the points' own repeats tell the noise. */
+static void without_a_baseline_repeats_do(void **state)
+{
+    (void)state;
+    begin_sweep(&fill_sweep);
+    add_pair(point_of(8), anywhere(), 150);
+    add_pair(point_of(16), anywhere(), 160);
+    compute((struct rank_options){0});
+    assert_near(table.noise_pct, 100 * S);
+}
+
 /* One repeated point has one degree of freedom: not enough to speak of noise. */
 static void one_degree_of_freedom_is_too_few(void **state)
 {
@@ -105,15 +134,16 @@ static void a_single_run_borrows_the_noise_and_says_so(void **state)
     begin_sweep(&fill_sweep);
     int64_t here = anywhere();
     int64_t single = point_of(16);
-    add_pair(baseline(), here, 100);
+    add_three(baseline(), here, 100);
     add_pair(point_of(8), here, 200);
     add_run(single, here, 150);
     compute((struct rank_options){0});
     const struct rank_row *row = row_of(single);
-    assert_interval(metric(row, "throughput_per_s"), 150, T2 * S);
+    assert_interval(metric(row, "throughput_per_s"), 150, T3 * S);
     assert_string_equal(row->flags, "one-trial");
-    assert_near(row->versus_low_pct, 100 * (1.5 * exp(-T2 * S * sqrt(1.5)) - 1));
-    assert_string_equal(table.rows[0].flags, "");
+    /* Of two gains at once: t(1 - 0.05 / 4; 3). */
+    assert_near(row->versus_low_pct, 100 * (1.5 * exp(-4.176534846 * S * sqrt(4.0 / 3)) - 1));
+    assert_string_equal(table.rows[0].flags, "unconfirmed");
     assert_non_null(strstr(formatted("table"), "one-trial: its interval rests on"));
 }
 
@@ -123,33 +153,34 @@ static void the_interval_is_longer_above_than_below_and_is_shown_so(void **state
     begin_sweep(&fill_sweep);
     int64_t here = anywhere();
     int64_t found = baseline();
+    add_run(found, here, 1000);
     for (int sign = -1; sign <= 1; sign += 2) {
-        add_run(found, here, 1000 * exp(sign * 0.1));
+        add_run(found, here, 1000 * exp(sign * 0.1 * sqrt(2)));
         add_run(point_of(8), here, 2000 * exp(sign * 0.1));
     }
     compute((struct rank_options){0});
-    /* half = 4.302653 * 0.1 */
+    /* half = T3 * 0.1 and T3 * 0.1 * sqrt(2 / 3) */
     const char *text = formatted("table");
-    assert_non_null(strstr(text, "2000 (1301 to 3075)"));
-    assert_non_null(strstr(text, "1000 (650.3 to 1538)"));
+    assert_non_null(strstr(text, "2000 (1455 to 2749)"));
+    assert_non_null(strstr(text, "1000 (771.2 to 1297)"));
     assert_non_null(strstr(text, "(low to high): 95 % intervals; runs of a point differ by "
-                                 "14.14 % (standard deviation, 2 degrees of freedom)"));
+                                 "14.14 % (standard deviation, 3 degrees of freedom)"));
     assert_null(strstr(text, "±"));
 }
 
 /* ---- ties ---- */
 
-/* Three of two runs each: 3 degrees; t(1 - 0.05 / 2; 3) = 3.182446, s = sqrt(6 * 1e-4 / 3). */
+/* Two of two runs and the baseline's three: 4 degrees; t(1 - 0.05 / 2; 4). */
 static void ties_share_the_first_rank(void **state)
 {
     (void)state;
-    const double allowed = 3.182446305 * S;
+    const double allowed = T4 * S;
     begin_sweep(&fill_sweep);
     int64_t here = anywhere();
     int64_t best = point_of(8);
     int64_t near = point_of(16);
     int64_t far = baseline();
-    add_pair(far, here, 200 * exp(-1.01 * allowed));
+    add_three(far, here, 200 * exp(-1.01 * allowed * sqrt(5.0 / 6)));
     add_pair(near, here, 200 * exp(-0.99 * allowed));
     add_pair(best, here, 200);
     compute((struct rank_options){0});
@@ -214,7 +245,7 @@ static void equal_runs_are_ties(void **state)
     (void)state;
     begin_sweep(&fill_sweep);
     int64_t here = anywhere();
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         add_run(baseline(), here, 100);
         add_run(point_of(8), here, 100);
         add_run(point_of(16), here, 99.9);
@@ -240,7 +271,9 @@ static void unsteady_repeats_are_flagged(void **state)
     add_run(point_of(1), here, 108);
     compute((struct rank_options){0});
     assert_string_equal(row_of(unstable)->flags, "unstable");
-    assert_string_equal(row_of(point_of(1))->flags, "");
+    assert_string_equal(row_of(point_of(1))->flags, "unconfirmed");
+    assert_int_equal(row_of(unstable)->rank, 0);
+    assert_non_null(strstr(row_of(unstable)->reason, "(unstable)"));
 }
 
 /* ---- what is better ---- */
@@ -357,11 +390,13 @@ static void points_that_came_out_the_same_are_one(void **state)
     assert_int_equal(row->trials, 3);
     assert_int_equal(row->failed, 1);
     assert_near(metric(row, "throughput_per_s")->mean, 100);
-    assert_string_equal(row->flags, "not-steady cold steady"); /* each once, whole words */
+    assert_string_equal(row->flags,
+                        "not-steady cold steady unconfirmed"); /* each once, whole words */
     assert_string_equal(jq(formatted("json"), ".[0] | [.axes, .effective, .points]"),
                         "[{\"work_mem\":\"100K\"},{\"work_mem\":131072},[2,3]]");
     const char *text = formatted("table");
-    assert_non_null(strstr(text, "work_mem=100K (is 128K)  [not-steady cold steady]  = point 3"));
+    assert_non_null(
+        strstr(text, "work_mem=100K (is 128K)  [not-steady cold steady unconfirmed]  = point 3"));
     compute((struct rank_options){.where = "work_mem=128K"});
     assert_int_equal(table.row_count, 1);
 }
@@ -425,6 +460,8 @@ int main(void)
         CASE(means_have_intervals_of_students_t),
         CASE(the_confidence_is_the_sweeps),
         CASE(single_runs_claim_nothing),
+        CASE(two_runs_of_the_baseline_are_too_few),
+        CASE(without_a_baseline_repeats_do),
         CASE(one_degree_of_freedom_is_too_few),
         CASE(a_single_run_borrows_the_noise_and_says_so),
         CASE(the_interval_is_longer_above_than_below_and_is_shown_so),

@@ -98,7 +98,7 @@ static void less_durable_points_cannot_win_unless_asked(void **state)
     assert_near(row_of(loose)->versus_mean_pct, 400);
     compute((struct rank_options){.durability = "any"});
     assert_int_equal(row_of(loose)->rank, 1);
-    assert_string_equal(row_of(loose)->flags, "less-durable");
+    assert_string_equal(row_of(loose)->flags, "less-durable unconfirmed");
     struct rank_options wrong = {.durability = "all"};
     assert_false(rank_compute(store, &wrong, &arena, &table, &err));
     assert_int_equal(err.code, ERR_CODE_usage);

@@ -9,23 +9,26 @@ static void json_has_the_keys_of_the_contract(void **state)
 {
     (void)state;
     begin_sweep(&fill_sweep);
-    add_pair(baseline(), clients(32), 100);
+    add_three(baseline(), clients(32), 100);
     add_pair(point_of(8), clients(32), 120.5);
     add_failure(point_of(9), clients(32), "a \"quoted\" reason");
     compute((struct rank_options){0});
     const char *json = formatted("json");
-    assert_string_equal(jq(json, "map(keys_unsorted) | unique | .[0] | join(\" \")"),
-                        "rank point points condition tied baseline durable trials failed axes "
-                        "effective metrics versus_baseline_pct flags");
+    assert_string_equal(
+        jq(json, "map(keys_unsorted) | unique | .[0] | join(\" \")"),
+        "rank point points condition tied baseline durable trials failed axes "
+        "effective metrics versus_baseline_pct flags rank_interval p_best confirmed "
+        "confirming_trials expected nondominated drift");
     assert_string_equal(jq(json, ".[2] | keys_unsorted | last"), "reason");
     assert_string_equal(jq(json, ".[2].reason"), "a \"quoted\" reason");
     assert_string_equal(jq(json, ".[0].metrics.throughput_per_s | keys_unsorted | join(\" \")"),
                         "mean low high cv_pct");
     assert_string_equal(jq(json, ".[0].versus_baseline_pct | keys_unsorted | join(\" \")"),
                         "mean low high");
-    assert_string_equal(jq(json, ".[0] | [.rank,.condition,.tied,.baseline,.durable,.trials,"
-                                 ".failed,.axes,.flags]"),
-                        "[1,{\"clients\":32},false,false,true,2,0,{\"work_mem\":\"8M\"},[]]");
+    assert_string_equal(
+        jq(json, ".[0] | [.rank,.condition,.tied,.baseline,.durable,.trials,"
+                 ".failed,.axes,.flags]"),
+        "[1,{\"clients\":32},false,false,true,2,0,{\"work_mem\":\"8M\"},[\"unconfirmed\"]]");
 }
 
 static void csv_is_one_line_a_row_and_no_formula(void **state)
@@ -40,12 +43,13 @@ static void csv_is_one_line_a_row_and_no_formula(void **state)
     assert_string_equal(
         formatted("csv"),
         "rank,point,condition,tied,baseline,durable,trials,failed,settings,metric,mean,low,high,"
-        "cv_pct,versus_baseline_pct,versus_low_pct,versus_high_pct,p99_ms,flags,reason\n"
-        "1,1,,true,true,true,1,0,baseline,throughput_per_s,100.25,,,,0,,,,,\n"
+        "cv_pct,versus_baseline_pct,versus_low_pct,versus_high_pct,p99_ms,flags,reason,"
+        "rank_low,rank_high,p_best,confirmed,expected,expected_pct,raw_mean\n"
+        "1,1,,true,true,true,1,0,baseline,throughput_per_s,100.25,,,,0,,,,,,1,2,,false,,,\n"
         "2,2,,true,false,true,1,0,\"application_name=a,\"\"b\"\"\",throughput_per_s,100.25,,,,0,,,,"
-        ",\n"
+        ",,1,2,,false,,,\n"
         ",3,,false,false,true,0,1,application_name=c,throughput_per_s,,,,,,,,,,'=cmd|'/C "
-        "calc'!A0\n");
+        "calc'!A0,,,,false,,,\n");
 }
 
 static void tables_are_aligned_by_what_is_seen(void **state)
@@ -63,7 +67,7 @@ static void tables_are_aligned_by_what_is_seen(void **state)
         text, "rank  point  Vorgänge_je_Sekunde_und_Köpfe  p99_ms  n  against the baseline  "
               "settings\n"
               "   1      1                        1234568       -  1                        "
-              "name=größe \\x1b[2J\n\n"
+              "name=größe \\x1b[2J  [unconfirmed]\n\n"
               "note: too few repeats to know the noise: no interval is claimed, and every rank "
               "may be a tie; rank.repeats = 3 gives intervals\n");
 }
@@ -118,13 +122,13 @@ static void numbers_are_the_same_under_every_locale(void **state)
         skip();
     begin_sweep(&fill_sweep);
     int64_t here = anywhere();
-    add_pair(baseline(), here, 2.5);
+    add_three(baseline(), here, 2.5);
     add_pair(point_of(8), here, 0.0625);
     compute((struct rank_options){0});
     const char *text = formatted("table");
-    assert_non_null(strstr(text, " 2.500 (2.395 to 2.610)"));
-    assert_non_null(strstr(text, " 0.0625 (0.05987 to 0.06525)"));
-    assert_non_null(strstr(text, "-97.5% (-97.6 to -97.3)"));
+    assert_non_null(strstr(text, " 2.500 (2.436 to 2.566)"));
+    assert_non_null(strstr(text, " 0.0625 (0.06054 to 0.06452)"));
+    assert_non_null(strstr(text, "-97.5% (-97.6 to -97.4)"));
     assert_null(strchr(formatted("json"), ';'));
     assert_string_equal(jq(formatted("json"), "[.[].metrics.throughput_per_s.low < 2.5]"),
                         "[true,true]");
