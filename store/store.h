@@ -257,6 +257,7 @@ struct store_history {
     double value;       /* of rank_by; NAN where there is none */
     int64_t started_us;
     int64_t ended_us;
+    bool failed_start; /* a stage in which the server starts failed */
 };
 bool store_history_load(struct store *store, int64_t sweep_id, struct arena *arena,
                         struct store_history **out, size_t *out_count, struct err *err) MUST_USE;

@@ -406,7 +406,8 @@ static bool read_history(sqlite3_stmt *row, struct arena *arena, struct store_hi
                                   .class = sql_column_text(row, 7, arena),
                                   .value = sql_column_real(row, 8),
                                   .started_us = sqlite3_column_int64(row, 9),
-                                  .ended_us = sqlite3_column_int64(row, 10)};
+                                  .ended_us = sqlite3_column_int64(row, 10),
+                                  .failed_start = sqlite3_column_int64(row, 11) != 0};
     if (sqlite3_column_type(row, 10) == SQLITE_NULL) {
         out->ended_us = out->started_us; /* it never ended: no duration is known */
     }

@@ -103,6 +103,7 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
         trial->condition = find_key(conditions, plan->grid.condition_count, rows[i].condition_key);
         trial->call_id = rows[i].call_id;
         trial->state = state_of(&rows[i]);
+        trial->failed_start = trial->state == TRIAL_FAILED && rows[i].failed_start;
         trial->value = rows[i].value;
         trial->higher_is_better = strcmp(plan->sweep.rank.better, "higher") == 0;
         trial->elapsed_ms = (rows[i].ended_us - rows[i].started_us) / 1000;

@@ -70,6 +70,7 @@ static bool next_cell(const struct strategy_spec *spec, const struct grid *grid,
 const struct strategy strategy_random = {
     .name = "random",
     .sentence = "points drawn at random, never twice, a few at a time and each with its repeats, "
-                "until the budget ends",
+                "until the budget ends or is needed for the confirmation",
     .next = next_cell,
+    .confirms = CONFIRM_IN_BUDGET,
 };

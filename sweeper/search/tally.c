@@ -6,6 +6,8 @@
  */
 #include "sweeper/search/tally.h"
 
+#include "sweeper/search/starts.h"
+
 enum trial_state tally_state(const struct history *history, const struct past_trial *trial)
 {
     bool is_dead = trial->state == TRIAL_RUNNING && trial->call_id != history->call_id;
@@ -27,8 +29,13 @@ bool tally_cells(const struct grid *grid, const struct history *history, struct 
                  struct tally **out, struct err *err)
 {
     *out = ARENA_ARRAY(scratch, struct tally, grid->point_count * grid->condition_count);
-    if (*out == NULL) {
+    bool *hopeless = ARENA_ARRAY(scratch, bool, grid->point_count);
+    if (*out == NULL || hopeless == NULL) {
         return err_memory(err);
+    }
+    starts_forbid(grid, history, hopeless);
+    for (size_t i = 0; i < grid->point_count * grid->condition_count; i++) {
+        (*out)[i].is_hopeless = hopeless[i / grid->condition_count];
     }
     for (size_t i = 0; i < history->count; i++) {
         const struct past_trial *trial = &history->trials[i];
@@ -56,7 +63,65 @@ bool tally_open(const struct strategy_spec *spec, const struct grid *grid,
     size_t cell = point * grid->condition_count + condition;
     bool is_baseline = grid->with_baseline && grid->points[point].baseline;
     return grid->kept[cell] && !is_baseline && tallies[cell].measured_count < spec->repeats &&
-           tallies[cell].void_count < TALLY_VOID_LIMIT;
+           tallies[cell].void_count < TALLY_VOID_LIMIT && !tallies[cell].is_hopeless;
+}
+
+bool tally_unmeasured(const struct strategy_spec *spec, const struct grid *grid,
+                      const struct tally *tallies, size_t point)
+{
+    bool any_open = false;
+    for (size_t i = 0; i < grid->condition_count; i++) {
+        if (tallies[point * grid->condition_count + i].measured_count > 0) {
+            return false;
+        }
+        any_open = any_open || tally_open(spec, grid, tallies, point, i);
+    }
+    return any_open;
+}
+
+size_t tally_explored(const struct grid *grid, const struct tally *tallies)
+{
+    size_t count = 0;
+    size_t baseline = tally_baseline(grid);
+    for (size_t i = 0; i < grid->point_count; i++) {
+        bool is_measured = false;
+        for (size_t j = 0; j < grid->condition_count; j++) {
+            is_measured = is_measured || tallies[i * grid->condition_count + j].measured_count > 0;
+        }
+        count += is_measured && i != baseline;
+    }
+    return count;
+}
+
+bool tally_propose_cell(const struct strategy_spec *spec, const struct grid *grid,
+                        const struct tally *tallies, size_t point, uint32_t times,
+                        struct proposal *out)
+{
+    for (size_t i = 0; i < grid->condition_count; i++) {
+        uint32_t measured = tallies[point * grid->condition_count + i].measured_count;
+        if (measured < times && tally_open(spec, grid, tallies, point, i)) {
+            *out = (struct proposal){.point = point,
+                                     .condition = i,
+                                     .purpose = measured == 0 ? PURPOSE_EXPLORE : PURPOSE_REPEAT};
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tally_unfinished(const struct strategy_spec *spec, const struct grid *grid,
+                      const struct tally *tallies, struct proposal *out)
+{
+    for (size_t i = 0; i < grid->point_count; i++) {
+        bool is_measured = false;
+        for (size_t j = 0; j < grid->condition_count; j++) {
+            is_measured = is_measured || tallies[i * grid->condition_count + j].measured_count > 0;
+        }
+        if (is_measured && tally_propose_cell(spec, grid, tallies, i, 1, out)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* The finaliser of splitmix64: every bit of the input reaches every bit of the output. */

@@ -13,6 +13,7 @@
 struct tally {
     uint32_t measured_count; /* done, failed or running */
     uint32_t void_count;     /* in this call, in a row */
+    bool is_hopeless;        /* it will not start (starts.h) */
 };
 
 /* The state as strategies see it: a trial still running in an earlier call died with it. */
@@ -26,9 +27,23 @@ bool tally_cells(const struct grid *grid, const struct history *history, struct 
 size_t tally_baseline(const struct grid *grid);
 
 /* True when the cell is one that a strategy may propose: kept, not the baseline's, not measured
- * often enough, not given up. */
+ * often enough, not given up, not hopeless. */
 bool tally_open(const struct strategy_spec *spec, const struct grid *grid,
                 const struct tally *tallies, size_t point, size_t condition);
+
+/* True when no trial of the point was measured and some cell of it is open. */
+bool tally_unmeasured(const struct strategy_spec *spec, const struct grid *grid,
+                      const struct tally *tallies, size_t point);
+/* How many points were measured, the baseline apart. */
+size_t tally_explored(const struct grid *grid, const struct tally *tallies);
+/* Proposes the point's first open cell that was measured less than `times` times; false: none. */
+bool tally_propose_cell(const struct strategy_spec *spec, const struct grid *grid,
+                        const struct tally *tallies, size_t point, uint32_t times,
+                        struct proposal *out);
+/* Proposes a cell of a point that was measured under some condition and not yet under this one;
+ * false where there is none. For strategies that choose points one after the other. */
+bool tally_unfinished(const struct strategy_spec *spec, const struct grid *grid,
+                      const struct tally *tallies, struct proposal *out);
 
 /* The place of a key in a shuffled order: the same whatever other points there are. */
 uint64_t tally_hash(int64_t seed, const char *key, uint64_t block);

@@ -33,7 +33,7 @@ struct sweep_sim {
 };
 
 static struct sweep_sim sim;
-static struct sweep_sim other;
+static struct sweep_sim other UNUSED;
 
 /* A grid of `point_count` points, the baseline among them where asked, all cells kept. */
 static inline void make_grid(struct grid *grid, size_t point_count, size_t condition_count,
@@ -73,7 +73,7 @@ static inline bool ask(const struct sweep_sim *of, struct proposal *out)
     struct arena scratch;
     struct err err;
     err_clear(&err);
-    arena_open(&scratch, 1u << 20);
+    arena_open(&scratch, 1u << 24);
     if (!strategy_next(&of->spec, &of->grid, &history, &scratch, out, &err))
         fail_msg("%s", err.text);
     arena_close(&scratch);
@@ -148,7 +148,7 @@ static inline void assert_complete(const struct sweep_sim *of)
 }
 
 /* In one condition at most nine trials stand between two baselines; the baseline is the first of
- * the condition in each call, and the last of all. */
+ * the condition in each call, and the last of all. Blocks of a confirmation hold their own. */
 static inline void assert_spaced(const struct sweep_sim *of)
 {
     for (size_t j = 0; j < of->grid.condition_count; j++) {
@@ -158,9 +158,11 @@ static inline void assert_spaced(const struct sweep_sim *of)
             const struct past_trial *trial = &of->trials[i];
             if (trial->condition != j || trial->state == TRIAL_VOID)
                 continue;
-            assert_true(is_baseline(of, trial) == (trial->purpose == PURPOSE_BASELINE));
-            since = is_baseline(of, trial) ? 0 : since + 1;
-            assert_true(trial->call_id == call_id || is_baseline(of, trial));
+            bool is_confirm = trial->purpose == PURPOSE_CONFIRM;
+            assert_true(is_confirm ||
+                        is_baseline(of, trial) == (trial->purpose == PURPOSE_BASELINE));
+            since = is_baseline(of, trial) ? 0 : since + !is_confirm;
+            assert_true(trial->call_id == call_id || is_baseline(of, trial) || is_confirm);
             assert_in_range(since, 0, 9);
             call_id = trial->call_id;
         }
@@ -186,7 +188,7 @@ static inline void assert_consecutive(const struct sweep_sim *of)
     }
 }
 
-static const char *const kinds[] = {"grid", "random", "auto"};
+static const char *const kinds[] UNUSED = {"grid", "random", "auto"};
 
 /* ---- setup ---- */
 

@@ -23,7 +23,7 @@ static void purposes_have_names(void **state)
 static void strategies_have_names_and_sentences(void **state)
 {
     (void)state;
-    assert_int_equal(strategy_count, 3);
+    assert_int_equal(strategy_count, 7);
     for (size_t i = 0; i < strategy_count; i++) {
         assert_ptr_equal(strategy_find(strategies[i]->name), strategies[i]);
         assert_true(strlen(strategies[i]->sentence) > 20);
