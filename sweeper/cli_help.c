@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sweeper/cli_rows.h"
+#include "sweeper/search/strategy.h"
 #include "sweeper/sweepfile.h"
 
 #define HELP_WIDTH 80
@@ -222,6 +223,24 @@ static void man_sweep_file(FILE *out)
     }
 }
 
+static void man_strategies(FILE *out)
+{
+    fputs(".SH STRATEGIES\n", out);
+    for (size_t i = 0; i < strategy_count; i++) {
+        man_tag(out, strategies[i]->name, "");
+        man_sentence(out, strategies[i]->sentence, NULL, NULL);
+    }
+    fputs(
+        ".PP\nEvery strategy but grid keeps a quarter of its budget, or of the time that "
+        "\\-\\-until and \\-\\-budget give, nine trials at least and half of it at most, for the "
+        "confirmation: up to five of the best points and the baseline are measured again in "
+        "blocks of shuffled order. From the third block on, points that are significantly worse "
+        "than the best one are left out; it ends when one is left, when those left are equal to "
+        "within strategy.smallest_gain, after six blocks (or rank.repeats where that is more), or "
+        "with the budget. gp confirms without a budget too.\n",
+        out);
+}
+
 static void man_exit_status(FILE *out)
 {
     fputs(".SH EXIT STATUS\n", out);
@@ -252,6 +271,7 @@ void cli_print_man(FILE *out)
     man_tag(out, "--version", "");
     man_sentence(out, "versions of the program and its libraries", NULL, NULL);
     man_sweep_file(out);
+    man_strategies(out);
     man_exit_status(out);
     fputs(".SH EXAMPLES\n.nf\ndbsweep check nightly.cfg\ndbsweep run nightly.cfg \\-\\-budget 8h\n"
           "dbsweep rank nightly.db \\-\\-under \\(aqp99_ms < 50\\(aq\n"

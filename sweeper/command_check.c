@@ -10,7 +10,7 @@
 #include "sweeper/load/workload.h"
 #include "sweeper/plan.h"
 
-enum { RESTART_GUESS_MS = 10000, SHOWN_PRUNED = 20 };
+enum { SHOWN_PRUNED = 20 };
 
 static void add_points(const struct plan *plan, struct arena *arena, struct text *out)
 {
@@ -64,10 +64,8 @@ static void add_cost(const struct plan *plan, struct arena *arena, struct text *
     struct history empty = {.trials = NULL};
     int64_t trials = strategy_remaining(&sweep->strategy, &plan->grid, &empty);
     bool ends_complete = load_ends_complete(&sweep->workload);
-    int64_t trial_ms = sweep->workload.warm_up_ms + load_window_ms(&sweep->workload) +
-                       sweep->between.settle_ms + RESTART_GUESS_MS;
     bool is_instant = sweep->backend->measure != NULL;
-    const char *length = about(trials * trial_ms, arena);
+    const char *length = about(trials * sweep->strategy.planned_ms, arena);
     text_addf(out, "trials:     %lld, the baseline's among them; restarts: %lld\n",
               (long long)trials,
               (long long)(strcmp(sweep->between.restart, "always") == 0 ? trials : 0));
@@ -77,7 +75,7 @@ static void add_cost(const struct plan *plan, struct arena *arena, struct text *
     }
     text_addf(out, "time:       %s %s (windows, and %d s a trial for the restart)\n",
               ends_complete ? "at most" : "about", length != NULL ? length : "?",
-              RESTART_GUESS_MS / 1000);
+              SWEEP_RESTART_GUESS_MS / 1000);
 }
 
 static void add_found(const struct plan *plan, struct arena *arena, struct text *out)

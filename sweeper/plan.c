@@ -224,6 +224,27 @@ static void use_admission(struct plan *plan)
     }
 }
 
+/* What strategies know of the server. Where nothing is durable enough to win, all is looked at. */
+static bool inform_strategy(struct plan *plan, struct err *err)
+{
+    struct strategy_spec *spec = &plan->sweep.strategy;
+    const struct value *found = plan->target.baseline_values;
+    bool *can_win = ARENA_ARRAY(&plan->arena, bool, plan->grid.point_count + 1);
+    bool any = false;
+    spec->baseline_values = found;
+    if (can_win == NULL) {
+        return err_memory(err);
+    }
+    for (size_t i = 0; i < plan->grid.point_count; i++) {
+        const struct point *point = &plan->grid.points[i];
+        can_win[i] = strcmp(plan->sweep.rank.durability, "any") == 0 ||
+                     grid_point_durable(&plan->grid, point->values, found);
+        any = any || (can_win[i] && !point->baseline);
+    }
+    spec->can_win = any ? can_win : NULL;
+    return true;
+}
+
 static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, size_t row_count,
                        struct err *err)
 {
@@ -236,7 +257,7 @@ static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, siz
            target_use_grid(&plan->target, &plan->grid, err) && compute_guard(plan, err) &&
            grid_build(&plan->grid, plan->target.baseline_values, &plan->target.facts,
                       plan->guard_bytes, &plan->arena, err) &&
-           check_conditions(plan, err);
+           check_conditions(plan, err) && inform_strategy(plan, err);
 }
 
 /* Without the target only its host's facts are known, and those only when it is this one. */

@@ -179,8 +179,29 @@ static bool survive(struct run *run, struct err *err)
                              : target_restore(&run->plan.target, err);
 }
 
+/* What is left of this call's own time; 0: it has no limit. */
+static int64_t time_left_ms(const struct run *run)
+{
+    int64_t left_ms = (run->end_ns - clock_now_ns()) / NS_PER_MS - MARGIN_MS;
+    return run->end_ns == CLOCK_NEVER ? 0 : left_ms > 1 ? left_ms : 1;
+}
+
+/* Whether it was this call's time that ended the sweep: without it there would be more to do. */
+static bool time_ended_it(struct run *run, const struct history *history, bool *out,
+                          struct err *err)
+{
+    struct history timeless = *history;
+    struct proposal next = {.done = true};
+    timeless.until_ms = 0;
+    bool ok = history->until_ms == 0 || strategy_next(&run->plan.sweep.strategy, &run->plan.grid,
+                                                      &timeless, &run->arena, &next, err);
+    *out = !next.done;
+    return ok;
+}
+
 static bool run_trials(struct run *run, struct err *err)
 {
+    static const char *const too_short = "the time left is too short for another trial";
     const struct plan *plan = &run->plan;
     while (true) {
         struct run_history past;
@@ -189,20 +210,24 @@ static bool run_trials(struct run *run, struct err *err)
         if (stop_asked() != 0) {
             return err_set(err, ERR_CODE_stopped, "stopped by signal %d", stop_asked());
         }
-        if (!run_history_load(plan, &run->arena, &past, err) ||
-            !strategy_next(&plan->sweep.strategy, &plan->grid, &past.history, &run->arena, &next,
+        if (!run_history_load(plan, &run->arena, &past, err)) {
+            return false;
+        }
+        past.history.until_ms = time_left_ms(run);
+        if (!strategy_next(&plan->sweep.strategy, &plan->grid, &past.history, &run->arena, &next,
                            err)) {
             return false;
         }
         if (next.done) {
-            return true;
+            bool by_time = false;
+            return time_ended_it(run, &past.history, &by_time, err) &&
+                   (!by_time || err_set(err, ERR_CODE_budget, "%s", too_short));
         }
         bool is_over =
             run->options->trial_limit > 0 && run->trials_this_call >= run->options->trial_limit;
         if (is_over || time_is_up(run, &past)) {
             return err_set(err, ERR_CODE_budget, "%s",
-                           is_over ? "the trials asked for are done"
-                                   : "the time left is too short for another trial");
+                           is_over ? "the trials asked for are done" : too_short);
         }
         announce_trial(run, &past, &next);
         if (!record_trial(run, &past, &next, err) && !survive(run, err)) {

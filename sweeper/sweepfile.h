@@ -12,6 +12,9 @@
 #include "sweeper/load/load.h"
 #include "sweeper/search/strategy.h"
 
+/* Of the time that a restart and its waits take, for estimates before the first one. */
+#define SWEEP_RESTART_GUESS_MS 10000
+
 struct between_spec {
     const char *restart; /* "always" | "when-needed" */
     bool drop_caches;

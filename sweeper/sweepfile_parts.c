@@ -337,7 +337,7 @@ static bool read_workload(const struct reader *reader, const struct node *root)
 
 static bool read_strategy(const struct reader *reader, const struct node *root)
 {
-    static const char *const later[] = {"lhs", "coord", "race", "gp", NULL};
+    static const char *const none[] = {NULL};
     struct strategy_spec *spec = &reader->sweep->strategy;
     const struct node *node = node_find(root, "strategy");
     bool is_short = node != NULL && node->kind == NODE_TEXT;
@@ -347,8 +347,14 @@ static bool read_strategy(const struct reader *reader, const struct node *root)
     if (is_short) {
         spec->kind = node->text;
     }
+    /* A backend that measures by itself has a time of its own. */
+    if (reader->sweep->backend->measure == NULL) {
+        spec->planned_ms = reader->sweep->workload.warm_up_ms +
+                           load_window_ms(&reader->sweep->workload) +
+                           reader->sweep->between.settle_ms + SWEEP_RESTART_GUESS_MS;
+    }
     return strategy_find(spec->kind) != NULL ||
-           fail_name(reader, line_of(node, "kind"), "strategy", spec->kind, later,
+           fail_name(reader, line_of(node, "kind"), "strategy", spec->kind, none,
                      strategy_nearest(spec->kind));
 }
 
@@ -459,6 +465,7 @@ static bool read_rank(const struct reader *reader, const struct node *root)
     if (sweep->rank.better == NULL) {
         sweep->rank.better = metric_better(sweep, sweep->rank.by);
     }
+    sweep->strategy.is_geomean = strcmp(sweep->rank.across, "geomean") == 0;
     return check_metric(&check, sweep->rank.by, reader->err) && check_under(reader, rank);
 }
 

@@ -410,9 +410,10 @@ static void mistakes_in_strategy_rank_and_guard(void **state)
     (void)state;
     static const struct mistake mistakes[] = {
         {"strategy = \"gird\";", "n.cfg:4: there is no strategy \"gird\"; did you mean \"grid\"?"},
-        {"strategy = {\nkind = \"race\"; };",
-         "n.cfg:5: strategy \"race\" is not available in this version; README.md lists what is "
-         "not done yet"},
+        {"strategy = {\nkind = \"raze\"; };",
+         "n.cfg:5: there is no strategy \"raze\"; did you mean \"race\"?"},
+        {"strategy = { smallest_gain = 2; };",
+         "n.cfg:4: smallest_gain = 2 is out of its range 0..1"},
         {"strategy = [ \"grid\" ];", "n.cfg:4: strategy takes a group { ... }, not a list"},
         {"strategy = { budget = 9; };",
          "n.cfg:4: budget = 9 lacks a unit; write \"9s\" for seconds, \"9min\" for minutes"},
