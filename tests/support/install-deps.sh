@@ -3,6 +3,7 @@
 #
 #   tests/support/install-deps.sh build     what `make` needs
 #   tests/support/install-deps.sh test      what `make check` needs beyond that
+#   tests/support/install-deps.sh bench     the peers that `make bench-search` compares with
 #
 # Needs root or `sudo -n` only where something is missing. While packages are installed, services
 # are kept from starting: a database server that takes the standard port would be in the way of the
@@ -17,6 +18,7 @@ test_packages=(libcmocka-dev postgresql postgresql-contrib mariadb-server sysben
     procps util-linux git acl e2fsprogs locales mount sudo
     openssh-server openssh-client tcsh zsh busybox systemd-container debootstrap iproute2
     debian-archive-keyring)
+bench_packages=(python3 python3-optuna python3-sklearn python3-numpy)
 
 policy=/usr/sbin/policy-rc.d
 policy_is_ours=no
@@ -32,7 +34,8 @@ wanted_packages() {
         case $set in
         build) printf '%s\n' "${build_packages[@]}" ;;
         test) printf '%s\n' "${test_packages[@]}" ;;
-        *) fail "unknown set '$set'; it is build or test" ;;
+        bench) printf '%s\n' "${bench_packages[@]}" ;;
+        *) fail "unknown set '$set'; it is build, test or bench" ;;
         esac
     done
 }
@@ -66,7 +69,7 @@ install_packages() {
     "${apt[@]}" install -y --no-install-recommends "$@" >&2
 }
 
-[ $# -gt 0 ] || fail 'usage: install-deps.sh build|test...'
+[ $# -gt 0 ] || fail 'usage: install-deps.sh build|test|bench...'
 names=$(wanted_packages "$@")
 mapfile -t wanted <<<"$names"
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
