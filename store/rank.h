@@ -58,6 +58,7 @@ struct rank_drift {
     bool is_corrected; /* it drifts: values are corrected */
     double p;
     double slope_pct_per_h;
+    double change_pct; /* by that slope, from its first run to its last */
 };
 struct rank_row {
     /* 1 is best; what is tied with the first shares its rank wherever repeats tell the noise.

@@ -55,6 +55,9 @@ static bool read_trial(sqlite3_stmt *row, struct arena *arena, struct rank_trial
     out->flags = sql_column_text(row, 8, arena);
     out->is_confirm = sqlite3_column_int64(row, 9) != 0;
     out->started_us = sqlite3_column_int64(row, 10);
+    out->call_id = sqlite3_column_int64(row, 12);
+    out->elapsed_s = sql_column_real(row, 13);
+    out->measured_s = sql_column_real(row, 14);
     out->raw_log = NAN;
     out->log = NAN;
     for (size_t i = 0; i < RANK_METRIC_LIMIT; i++) {

@@ -23,6 +23,9 @@ struct rank_trial {
     const char *reason; /* of a failure */
     const char *flags;
     int64_t started_us;
+    int64_t call_id;
+    double elapsed_s;                  /* all of it; NAN not known */
+    double measured_s;                 /* its window; NAN not known */
     double raw_log;                    /* ln of the ranked metric; NAN: no such value */
     double log;                        /* the same, corrected for drift */
     double metrics[RANK_METRIC_LIMIT]; /* by rank_data.metric_names; NAN none */

@@ -54,11 +54,10 @@ static void put_drift(const struct rank_drift *drift, struct text *out)
         text_addf(out, "drift not testable%s%s: %zu %s of the baseline, 8 are needed\n", between,
                   drift->label, drift->runs, runs((int)drift->runs));
     } else if (drift->is_corrected) {
-        text_addf(
-            out,
-            "drift%s%s: the baseline moved (p %s, %s %% an hour): values are corrected by its "
-            "level at their time\n",
-            between, drift->label, figure(drift->p).text, gain(drift->slope_pct_per_h).text);
+        text_addf(out,
+                  "drift%s%s: the baseline moved (p %s, %s %% from its first run to its last): "
+                  "values are corrected by its level at their time\n",
+                  between, drift->label, figure(drift->p).text, gain(drift->change_pct).text);
     } else {
         text_addf(out, "drift%s%s: none found in %zu runs of the baseline (p %s)\n", between,
                   drift->label, drift->runs, figure(drift->p).text);

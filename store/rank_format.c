@@ -119,6 +119,7 @@ static void put_drift(struct json *json, const struct rank_row *row)
     json_bool(json, row->drift->is_testable);
     put_real(json, "p", row->drift->is_testable ? row->drift->p : (double)NAN);
     put_real(json, "slope_pct_per_h", row->drift->slope_pct_per_h);
+    put_real(json, "change_pct", row->drift->change_pct);
     json_key(json, "corrected");
     json_bool(json, row->drift->is_corrected);
     put_real(json, "raw_mean", row->raw_mean);

@@ -99,7 +99,10 @@ static struct rank_drift judge_drift(struct rank_data *data, size_t first, size_
     if (drift.is_significant) {
         correct(data, first, end, baselines);
     }
+    double hours =
+        baselines->count > 0 ? baselines->hours[baselines->count - 1] - baselines->hours[0] : 0;
     return (struct rank_drift){.label = "",
+                               .change_pct = 100 * expm1(drift.slope * hours),
                                .runs = drift.count,
                                .is_testable = drift.is_testable,
                                .is_corrected = drift.is_significant,

@@ -2,13 +2,17 @@
  * `dbsweep check`: what would be measured, what it takes, and what would be written. Changes
  * nothing, neither the target nor the store.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "store/noise.h"
 #include "sweeper/base/log.h"
 #include "sweeper/commands.h"
 #include "sweeper/load/workload.h"
 #include "sweeper/plan.h"
+#include "sweeper/search/tally.h"
 
 enum { SHOWN_PRUNED = 20 };
 
@@ -198,6 +202,30 @@ static bool describe(struct plan *plan, const struct cli *cli, struct text *out,
     return is_offline || add_diffs(plan, all, arena, out, err);
 }
 
+/* What the sweep will be able to tell apart, by the baseline's runs that the store holds. */
+static bool add_detectable(struct plan *plan, struct text *out, struct err *err)
+{
+    struct store *store = NULL;
+    struct noise noise = {.sd = NAN};
+    if (access(plan->sweep.store_path, F_OK) == 0) {
+        bool ok = store_open(plan->sweep.store_path, STORE_READ, &store, err) &&
+                  noise_load(store, false, &plan->arena, &noise, err);
+        store_close(store);
+        /* A store in which no sweep began yet tells nothing. */
+        if (!ok && err->code != ERR_CODE_not_found) {
+            return false;
+        }
+        err_clear(err);
+    }
+    struct noise_power power =
+        noise_power_of(&noise,
+                       tally_baseline(&plan->grid) != SIZE_MAX ? plan->grid.point_count - 1
+                                                               : plan->grid.point_count,
+                       (size_t)plan->sweep.strategy.repeats);
+    noise_put_detectable(&noise, &power, out);
+    return true;
+}
+
 int command_check(const struct cli *cli)
 {
     struct plan plan = {0};
@@ -210,6 +238,7 @@ int command_check(const struct cli *cli)
               describe(&plan, cli, &text, &err);
     bool is_touched = false;
     bool fits = ok && plan_foresee(&plan, cli_has(cli, "--offline"), &is_touched, &err);
+    ok = ok && (!fits || add_detectable(&plan, &text, &err));
     if (is_touched) {
         text_add(&text, "an earlier run was interrupted: run puts the baseline back first\n");
     }

@@ -8,6 +8,7 @@
 
 int command_check(const struct cli *cli);
 int command_run(const struct cli *cli);
+int command_aa(const struct cli *cli);
 int command_status(const struct cli *cli);
 int command_rank(const struct cli *cli);
 int command_show(const struct cli *cli);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "store/noise.h"
 #include "sweeper/base/log.h"
 #include "sweeper/base/stop.h"
 #include "sweeper/load/workload.h"
@@ -129,11 +130,10 @@ static bool time_is_up(const struct run *run, const struct run_history *past)
 }
 
 static void announce_trial(struct run *run, const struct run_history *past,
-                           const struct proposal *next)
+                           const struct proposal *next, int64_t remaining)
 {
     const struct plan *plan = &run->plan;
     const struct sweep *sweep = &plan->sweep;
-    int64_t remaining = strategy_remaining(&sweep->strategy, &plan->grid, &past->history);
     const char *point = plan_point_text(plan, &plan->grid.points[next->point], &run->arena);
     const char *condition =
         plan_condition_text(plan, &plan->grid.conditions[next->condition], &run->arena);
@@ -199,6 +199,20 @@ static bool time_ended_it(struct run *run, const struct history *history, bool *
     return ok;
 }
 
+/* What the strategy says, or the baseline again. */
+static bool choose_next(struct run *run, const struct run_history *past, struct proposal *out,
+                        int64_t *out_remaining, struct err *err)
+{
+    const struct plan *plan = &run->plan;
+    const struct strategy_spec *spec = &plan->sweep.strategy;
+    if (run->options->baseline_runs > 0) {
+        run_history_next_baseline(plan, past, run->options->baseline_runs, out, out_remaining);
+        return true;
+    }
+    *out_remaining = strategy_remaining(spec, &plan->grid, &past->history);
+    return strategy_next(spec, &plan->grid, &past->history, &run->arena, out, err);
+}
+
 static bool run_trials(struct run *run, struct err *err)
 {
     static const char *const too_short = "the time left is too short for another trial";
@@ -206,6 +220,7 @@ static bool run_trials(struct run *run, struct err *err)
     while (true) {
         struct run_history past;
         struct proposal next;
+        int64_t remaining = 0;
         arena_reset(&run->arena);
         if (stop_asked() != 0) {
             return err_set(err, ERR_CODE_stopped, "stopped by signal %d", stop_asked());
@@ -214,8 +229,7 @@ static bool run_trials(struct run *run, struct err *err)
             return false;
         }
         past.history.until_ms = time_left_ms(run);
-        if (!strategy_next(&plan->sweep.strategy, &plan->grid, &past.history, &run->arena, &next,
-                           err)) {
+        if (!choose_next(run, &past, &next, &remaining, err)) {
             return false;
         }
         if (next.done) {
@@ -229,7 +243,7 @@ static bool run_trials(struct run *run, struct err *err)
             return err_set(err, ERR_CODE_budget, "%s",
                            is_over ? "the trials asked for are done" : too_short);
         }
-        announce_trial(run, &past, &next);
+        announce_trial(run, &past, &next, remaining);
         if (!record_trial(run, &past, &next, err) && !survive(run, err)) {
             return false;
         }
@@ -354,6 +368,25 @@ static bool begin_run(struct run *run, struct err *err)
            prepare_data(run, err) && plan_begin(plan, run->options->fresh, err);
 }
 
+/* Noise that aa would refuse is told to those who did not ask. */
+static bool warn_of_noise(struct run *run, struct err *err)
+{
+    struct noise noise;
+    if (run->options->baseline_runs > 0) {
+        return true;
+    }
+    if (!noise_load(run->plan.store, false, &run->plan.arena, &noise, err)) {
+        return false;
+    }
+    if (noise.runs >= NOISE_LEAST_RUNS && 100 * noise.sd > NOISE_LIMIT_PCT) {
+        log_line(LOG_WARN,
+                 "runs of the baseline differ by %.3g %% (standard deviation, %zu runs): small "
+                 "gains will not be seen; `dbsweep aa` says more",
+                 100 * noise.sd, noise.runs);
+    }
+    return true;
+}
+
 /* The restore comes first and is never skipped; its failure outweighs what ended the run. */
 static bool end_run(struct run *run, bool ok, struct err *err)
 {
@@ -393,7 +426,10 @@ bool sweep_run(const struct run_options *options, int64_t *out_failed, struct er
     arena_open(&run.arena, TRIAL_ARENA_BYTES);
     console_open(&run.console);
     run.is_begun = begin_run(&run, err);
-    bool ok = run.is_begun && run_trials(&run, err);
+    if (options->baseline_runs > 0) {
+        run.plan.sweep.between.restart = "always";
+    }
+    bool ok = run.is_begun && warn_of_noise(&run, err) && run_trials(&run, err);
     ok = end_run(&run, ok, err);
     *out_failed = run.failed_count;
     console_close(&run.console);

@@ -12,6 +12,9 @@ struct run_options {
     const char *until;   /* "HH:MM" local time; NULL none */
     int64_t budget_ms;   /* of this call; 0 none */
     int64_t trial_limit; /* of this call; 0 none */
+    /* Above 0: only the baseline, so often in each condition, each run with a restart of its own.
+     */
+    int64_t baseline_runs;
 };
 
 /* Measures what is undone and always restores. True: it ended as planned (*out_failed trials

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sweeper/search/tally.h"
+
 enum { TYPICAL_OF = 5 };
 
 struct keyed {
@@ -145,6 +147,40 @@ size_t run_history_best(const struct plan *plan, const struct run_history *past,
         }
     }
     return best;
+}
+
+static int64_t runs_in_call(const struct run_history *past, size_t point, size_t condition)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < past->history.count; i++) {
+        const struct past_trial *trial = &past->history.trials[i];
+        bool is_ended = trial->state == TRIAL_DONE || trial->state == TRIAL_FAILED;
+        count += is_ended && trial->point == point && trial->condition == condition &&
+                 trial->call_id == past->history.call_id;
+    }
+    return count;
+}
+
+void run_history_next_baseline(const struct plan *plan, const struct run_history *past,
+                               int64_t runs, struct proposal *out, int64_t *out_remaining)
+{
+    const struct grid *grid = &plan->grid;
+    size_t baseline = tally_baseline(grid);
+    int64_t fewest = runs;
+    *out = (struct proposal){.done = true};
+    *out_remaining = 0;
+    for (size_t i = 0; baseline != SIZE_MAX && i < grid->condition_count; i++) {
+        if (!grid->kept[baseline * grid->condition_count + i]) {
+            continue;
+        }
+        int64_t count = runs_in_call(past, baseline, i);
+        *out_remaining += count < runs ? runs - count : 0;
+        if (count < fewest) {
+            fewest = count;
+            *out =
+                (struct proposal){.point = baseline, .condition = i, .purpose = PURPOSE_BASELINE};
+        }
+    }
 }
 
 void run_history_count(const struct run_history *past, const struct proposal *next,

@@ -21,6 +21,11 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
 size_t run_history_best(const struct plan *plan, const struct run_history *past, size_t condition,
                         double *out_value);
 
+/* Measures the baseline alone until each condition has so many runs of it in this call, the
+ * condition with the fewest first; *out_remaining with the one proposed. */
+void run_history_next_baseline(const struct plan *plan, const struct run_history *past,
+                               int64_t runs, struct proposal *out, int64_t *out_remaining);
+
 /* How many trials ended before this one, and how many of them were of its cell. */
 void run_history_count(const struct run_history *past, const struct proposal *next,
                        int64_t *out_number, int64_t *out_repeat_number);

@@ -411,6 +411,19 @@ double compare_detectable(double sd, double degrees, size_t runs_a, size_t runs_
     return quantile * sd * sqrt(1 / (double)runs_a + 1 / (double)runs_b);
 }
 
+void compare_deviation_interval(double sd, double degrees, double confidence, double *out_low,
+                                double *out_high)
+{
+    double share = (1 - confidence) / 2;
+    *out_low = degrees > 0 ? sd * sqrt(degrees / gsl_cdf_chisq_Qinv(share, degrees)) : (double)NAN;
+    *out_high = degrees > 0 ? sd * sqrt(degrees / gsl_cdf_chisq_Pinv(share, degrees)) : (double)NAN;
+}
+
+double compare_run_length(double overhead_s, double within_s, double between)
+{
+    return between > 0 ? sqrt(overhead_s * within_s / between) : (double)INFINITY;
+}
+
 /* ---- outliers ---- */
 
 static int compare_numbers(const void *a, const void *b)

@@ -92,6 +92,15 @@ bool compare_welch(const struct compare_arm *a, const struct compare_arm *b, dou
 double compare_detectable(double sd, double degrees, size_t runs_a, size_t runs_b,
                           double confidence, size_t comparisons);
 
+/* The interval of a standard deviation on that many degrees of freedom, by chi squared. */
+void compare_deviation_interval(double sd, double degrees, double confidence, double *out_low,
+                                double *out_high);
+
+/* The length of a run after which repeating it tells more than going on (Kalibera and Jones): a
+ * run costs overhead_s and its length L, and its mean has the variance between + within_s / L:
+ * sqrt(overhead_s within_s / between). INFINITY where runs do not differ but by what is in them. */
+double compare_run_length(double overhead_s, double within_s, double between);
+
 /* Flags runs further than 5 MAD from their arm's median, the MAD taken over the runs of all arms of
  * three and more (an arm's middle run left out where it is the median itself). arm_of[i] in 0 …
  * arm_count - 1, runs of one arm side by side. Nothing is flagged below 6 distances. scratch: 2 *

@@ -221,7 +221,8 @@ static void drifting_values_are_corrected_and_kept(void **state)
     }
     const char *json = formatted("json");
     assert_string_equal(jq(json, "map(.drift.corrected) | unique"), "[true]");
-    assert_says(formatted("table"), "values are corrected by its level");
+    assert_says(formatted("table"),
+                "-14.8 % from its first run to its last): values are corrected");
 }
 
 static void a_quiet_baseline_corrects_nothing(void **state)

@@ -292,6 +292,28 @@ static void what_can_be_detected(void **state)
     assert_near(compare_detectable(1, 10, 2, 2, 0.95, 2), T10_4 + 0.879057829, 1e-6);
 }
 
+/* chi squared on 4 degrees: 0.484419 and 11.143287 */
+static void a_deviation_has_an_interval(void **state)
+{
+    (void)state;
+    double low = 0;
+    double high = 0;
+    compare_deviation_interval(2, 4, 0.95, &low, &high);
+    assert_near(low, 2 * sqrt(4 / 11.143287), 1e-5);
+    assert_near(high, 2 * sqrt(4 / 0.484419), 1e-5);
+    compare_deviation_interval(2, 0, 0.95, &low, &high);
+    assert_true(isnan(low) && isnan(high));
+}
+
+/* 330 s around a run, seconds of 10 % with a correlation of 0.9, 1.5 % between runs. */
+static void runs_have_a_best_length(void **state)
+{
+    (void)state;
+    double within = 0.1 * 0.1 * 1.9 / 0.1;
+    assert_near(compare_run_length(330, within, 0.015 * 0.015), 527.9, 0.05);
+    assert_true(isinf(compare_run_length(330, within, 0)));
+}
+
 /* ---- outliers ---- */
 
 /* Distances but the middle one's: 1 1 2 2 of the first arm, 1 1 of the second, 1 9 of the third:
@@ -328,6 +350,8 @@ int main(void)
         cmocka_unit_test(values_shrink_by_moments),
         cmocka_unit_test(welch_knows_only_the_two),
         cmocka_unit_test(what_can_be_detected),
+        cmocka_unit_test(a_deviation_has_an_interval),
+        cmocka_unit_test(runs_have_a_best_length),
         cmocka_unit_test(outliers_lie_five_mad_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
