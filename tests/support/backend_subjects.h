@@ -392,6 +392,18 @@ static inline size_t subjects_list(const char *only, const struct CMUnitTest *te
     return used;
 }
 
+/* The same for every backend that has sessions. */
+static inline size_t subjects_list_native(const struct CMUnitTest *tests, size_t count,
+                                          struct CMUnitTest out[SUBJECT_TEST_LIMIT])
+{
+    size_t used = 0;
+    for (size_t i = 0; i < backend_count; i++)
+        if (backends[i]->session != NULL)
+            used = subject_list_all(subject_add(backends[i], backends[i]->session), tests, count,
+                                    subject_setup, used, out);
+    return used;
+}
+
 static inline int subject_setup_session(void **state)
 {
     struct subject *subject = *state;
@@ -403,8 +415,10 @@ static inline int subject_setup_session(void **state)
 static inline size_t subjects_list_sessions(const struct CMUnitTest *tests, size_t count,
                                             struct CMUnitTest out[SUBJECT_TEST_LIMIT])
 {
-    size_t used = subjects_list(NULL, tests, count, out);
+    size_t used = subjects_list_native(tests, count, out);
     for (size_t i = 0; i < backend_count; i++) {
+        if (backends[i]->session == NULL)
+            continue;
         struct subject *subject = subject_add(backends[i], backend_session(backends[i], "odbc"));
         if (subject->spec.connect != NULL)
             subject->spec.connect =
