@@ -7,7 +7,9 @@
 #include <string.h>
 
 #define ZIPF_EXPONENT 0.8
-enum { GAUSSIAN_DRAWS = 12, SPECIAL_PCT = 1, SPECIAL_SHARE_PCT = 75 };
+#define SPECIAL_WIDTH 0.01 /* of the rows */
+#define SPECIAL_SHARE 0.75 /* of the draws */
+enum { GAUSSIAN_DRAWS = 12 };
 
 static const double pareto_power = 7.212567438; /* log(0.2) / log(0.8) */
 
@@ -24,24 +26,27 @@ bool distribution_open(const char *name, int64_t count, struct distribution *out
     return false;
 }
 
-static int64_t draw_gaussian(int64_t low, int64_t high, struct random *random)
+static double mean_of_draws(struct random *random)
 {
     double sum = 0;
     for (int i = 0; i < GAUSSIAN_DRAWS; i++) {
         sum += random_unit(random);
     }
-    int64_t drawn = low + (int64_t)((double)(high - low + 1) * sum / GAUSSIAN_DRAWS);
-    return drawn > high ? high : drawn;
+    return sum / GAUSSIAN_DRAWS;
 }
 
+/* As sysbench 1.0.20 draws, which is not quite what its manual says: the number that chooses
+ * between the two parts also places the hot draws, so that they fall on the upper three quarters of
+ * the window alone; the others span one row less than there are. */
 static int64_t draw_special(int64_t count, struct random *random)
 {
-    int64_t width = count * SPECIAL_PCT / 100;
-    int64_t first = 1 + (count - width) / 2;
-    if (width > 0 && random_between(random, 1, 100) <= SPECIAL_SHARE_PCT) {
-        return random_between(random, first, first + width - 1);
+    double span = (double)(count - 1);
+    double drawn = random_unit(random);
+    if (drawn < 1 - SPECIAL_SHARE) {
+        return 1 + (int64_t)(span * mean_of_draws(random));
     }
-    return draw_gaussian(1, count, random);
+    double first = span / 2 - span * SPECIAL_WIDTH / 2;
+    return 1 + (int64_t)(first + drawn * (span * SPECIAL_WIDTH + 1));
 }
 
 int64_t distribution_draw(const struct distribution *distribution, struct random *random)
@@ -49,9 +54,9 @@ int64_t distribution_draw(const struct distribution *distribution, struct random
     int64_t count = distribution->count;
     switch (distribution->kind) {
     case DISTRIBUTION_GAUSSIAN:
-        return draw_gaussian(1, count, random);
+        return 1 + (int64_t)((double)count * mean_of_draws(random));
     case DISTRIBUTION_PARETO:
-        return 1 + (int64_t)((double)(count - 1) * pow(random_unit(random), pareto_power));
+        return 1 + (int64_t)((double)count * pow(random_unit(random), pareto_power));
     case DISTRIBUTION_ZIPFIAN:
         return (int64_t)zipf_draw(&distribution->zipf, random);
     case DISTRIBUTION_SPECIAL:

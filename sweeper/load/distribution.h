@@ -12,7 +12,7 @@ enum distribution_kind {
     DISTRIBUTION_GAUSSIAN, /* mean of 12 uniform draws */
     DISTRIBUTION_PARETO,   /* h = 0.2 */
     DISTRIBUTION_ZIPFIAN,  /* exponent 0.8 */
-    DISTRIBUTION_SPECIAL   /* 1.0's default: 75 % of draws in the central 1 % */
+    DISTRIBUTION_SPECIAL   /* 1.0's default: 75 % of the draws within 1 % of the rows */
 };
 
 struct distribution {

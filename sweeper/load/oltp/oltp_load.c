@@ -12,7 +12,7 @@
 #include "sweeper/load/mark.h"
 #include "sweeper/load/oltp/oltp.h"
 
-enum { PART_ROWS = 10000, NAME_BYTES = 32, NOTE_BYTES = 200, VERSION = 1 };
+enum { PART_ROWS = 10000, NAME_BYTES = 32, NOTE_BYTES = 200, VERSION = 2 };
 #define USED "used: "       /* before the note of data that a drive has written to */
 #define LOADING "loading: " /* of data of which each part has a note of its own */
 #define PART_NOTES "oltp part "
