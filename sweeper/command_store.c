@@ -115,10 +115,14 @@ static bool rank_text(const struct cli *cli, struct store *store, struct arena *
     if (is_explained && strcmp(cli_text(cli, "--format"), "table") != 0) {
         return err_set(err, ERR_CODE_usage, "--explain goes with --format table");
     }
-    return check_under(options.under, arena, err) &&
-           rank_compute(store, &options, arena, &table, err) &&
-           rank_format(&table, cli_text(cli, "--format"), out, err) &&
-           (!is_explained || rank_explain(&table, out, err));
+    if (!check_under(options.under, arena, err) ||
+        !rank_compute(store, &options, arena, &table, err) ||
+        !rank_format(&table, cli_text(cli, "--format"), out, err)) {
+        return false;
+    }
+    options.top = 0; /* the words are about all points, shown or not */
+    return !is_explained ||
+           (rank_compute(store, &options, arena, &table, err) && rank_explain(&table, out, err));
 }
 
 int command_rank(const struct cli *cli)
