@@ -255,11 +255,16 @@ struct store_history {
     const char *status; /* "done" "failed" "running" "interrupted" "dropped" */
     const char *class;  /* "POINT", ... ; "" */
     double value;       /* of rank_by; NAN where there is none */
+    double throughput;  /* throughput_per_s; NAN where there is none */
+    const char *flags;
     int64_t started_us;
     int64_t ended_us;
     bool failed_start; /* a stage in which the server starts failed */
 };
 bool store_history_load(struct store *store, int64_t sweep_id, struct arena *arena,
                         struct store_history **out, size_t *out_count, struct err *err) MUST_USE;
+/* Trials of a sweep that were ended early, and the time that this saved. */
+bool store_saved(struct store *store, int64_t sweep_id, int64_t *out_count, double *out_s,
+                 struct err *err) MUST_USE;
 
 #endif

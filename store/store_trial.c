@@ -407,12 +407,14 @@ static bool read_history(sqlite3_stmt *row, struct arena *arena, struct store_hi
                                   .value = sql_column_real(row, 8),
                                   .started_us = sqlite3_column_int64(row, 9),
                                   .ended_us = sqlite3_column_int64(row, 10),
-                                  .failed_start = sqlite3_column_int64(row, 11) != 0};
+                                  .failed_start = sqlite3_column_int64(row, 11) != 0,
+                                  .flags = sql_column_text(row, 12, arena),
+                                  .throughput = sql_column_real(row, 13)};
     if (sqlite3_column_type(row, 10) == SQLITE_NULL) {
         out->ended_us = out->started_us; /* it never ended: no duration is known */
     }
     return out->point_key != NULL && out->condition_key != NULL && out->purpose != NULL &&
-           out->status != NULL && out->class != NULL;
+           out->status != NULL && out->class != NULL && out->flags != NULL;
 }
 
 bool store_history_load(struct store *store, int64_t sweep_id, struct arena *arena,
@@ -437,4 +439,22 @@ bool store_history_load(struct store *store, int64_t sweep_id, struct arena *are
         }
     }
     return false;
+}
+
+bool store_saved(struct store *store, int64_t sweep_id, int64_t *out_count, double *out_s,
+                 struct err *err)
+{
+    bool has_row = false;
+    sqlite3_stmt *row = sql_use(store, SQL_status_saved, err);
+    if (row == NULL) {
+        return false;
+    }
+    sql_int(row, 1, sweep_id);
+    if (!sql_next(store, row, &has_row, err)) {
+        return false;
+    }
+    *out_count = has_row ? sqlite3_column_int64(row, 0) : 0;
+    *out_s = has_row ? sql_column_real(row, 1) : 0;
+    sqlite3_reset(row);
+    return true;
 }

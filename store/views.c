@@ -36,6 +36,8 @@ struct progress {
     int64_t done;
     int64_t failed;
     int64_t interrupted;
+    int64_t killed; /* ended early */
+    double saved_s; /* by that */
     bool touched;
     int64_t running_trial; /* 0 none */
     const char *running_point;
@@ -62,6 +64,7 @@ static bool read_counts(struct store *store, struct progress *out, struct err *e
 {
     int64_t sweep_id = out->sweep.sweep_id;
     return sql_each(store, SQL_status_counts, sweep_id, take_count, out, err) &&
+           store_saved(store, sweep_id, &out->killed, &out->saved_s, err) &&
            store_touched_get(store, sweep_id, &out->touched, err);
 }
 
@@ -250,6 +253,10 @@ static void status_json(const struct progress *progress, struct text *out)
     json_int(&json, progress->interrupted);
     json_key(&json, "trials_planned");
     json_int(&json, progress->sweep.planned_trials);
+    json_key(&json, "trials_killed");
+    json_int(&json, progress->killed);
+    json_key(&json, "saved_s");
+    json_real(&json, progress->saved_s);
     json_key(&json, "touched");
     json_bool(&json, progress->touched);
     json_key(&json, "eta_s");
@@ -331,6 +338,12 @@ static void status_table(const struct progress *progress, struct text *out)
     text_addf(out, "trials:  %lld done, %lld failed, %lld planned%s\n", (long long)progress->done,
               (long long)progress->failed, (long long)progress->sweep.planned_trials,
               progress->interrupted > 0 ? " (some were interrupted)" : "");
+    if (progress->killed > 0) {
+        char saved[CLOCK_SPAN_BYTES];
+        clock_format_span((int64_t)(progress->saved_s * 1000), saved, sizeof saved);
+        text_addf(out, "killed:  %lld of them early, which saved %s\n", (long long)progress->killed,
+                  saved);
+    }
     if (progress->running_trial > 0) {
         text_addf(out, "running: trial %lld, %s: %s\n", (long long)progress->running_trial,
                   progress->running_stage, or_baseline(progress->running_point));

@@ -11,6 +11,7 @@
 
 #include "knobs/catalogue.h"
 #include "sweeper/base/log.h"
+#include "sweeper/trial_early.h"
 
 enum { ARENA_LIMIT_BYTES = 1 << 30, ADMIT_LIMIT = 256 };
 
@@ -49,7 +50,8 @@ bool plan_read(struct plan *plan, const char *path, struct err *err)
 {
     memset(plan, 0, sizeof *plan);
     arena_open(&plan->arena, ARENA_LIMIT_BYTES);
-    return sweepfile_read(path, &plan->arena, &plan->sweep, err) && check_supported(plan, err);
+    return sweepfile_read(path, &plan->arena, &plan->sweep, err) && check_supported(plan, err) &&
+           early_check(&plan->sweep, err);
 }
 
 void plan_close(struct plan *plan)

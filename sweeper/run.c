@@ -17,7 +17,7 @@
 #include "sweeper/load/workload.h"
 #include "sweeper/notify.h"
 #include "sweeper/run_history.h"
-#include "sweeper/trial.h"
+#include "sweeper/trial_early.h"
 
 enum { TARGET_TRIES = 3, TRIAL_ARENA_BYTES = 512 << 20, MARGIN_MS = 5000 };
 
@@ -82,7 +82,7 @@ static bool record_trial(struct run *run, const struct run_history *past,
                           .condition = next->condition,
                           .purpose = next->purpose};
     run_history_count(past, next, &trial.number, &trial.repeat_number);
-    if (!trial_begin(&trial, err)) {
+    if (!trial_begin(&trial, err) || !trial_early_arm(&trial, past, err)) {
         return false;
     }
     bool ok = run_stages(&trial);
@@ -387,6 +387,25 @@ static bool warn_of_noise(struct run *run, struct err *err)
     return true;
 }
 
+/* What ending trials early came to, over all calls. */
+static void announce_saved(const struct plan *plan)
+{
+    struct err err;
+    int64_t count = 0;
+    double saved_s = 0;
+    char span[CLOCK_SPAN_BYTES];
+    err_clear(&err);
+    if (!store_saved(plan->store, plan->sweep_id, &count, &saved_s, &err)) {
+        log_err(LOG_WARN, &err); /* a missing figure must not hide how the sweep ended */
+        return;
+    }
+    if (count > 0) {
+        clock_format_span((int64_t)(saved_s * 1000), span, sizeof span);
+        log_line(LOG_INFO, "%lld trials of this sweep were ended early, which saved %s",
+                 (long long)count, span);
+    }
+}
+
 /* The restore comes first and is never skipped; its failure outweighs what ended the run. */
 static bool end_run(struct run *run, bool ok, struct err *err)
 {
@@ -411,6 +430,7 @@ static bool end_run(struct run *run, bool ok, struct err *err)
             ok = false;
         }
         notify_end(plan, status, ok ? NULL : err);
+        announce_saved(plan);
         if (!is_back) {
             plan->target.is_locked = false; /* the lock stays until `dbsweep restore` worked */
         }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/rank.h"
 #include "sweeper/search/tally.h"
 
 enum { TYPICAL_OF = 5 };
@@ -76,7 +77,7 @@ static int64_t typical_duration(const struct past_trial *trials, size_t count)
     int64_t last[TYPICAL_OF];
     size_t used = 0;
     for (size_t i = count; i > 0 && used < TYPICAL_OF; i--) {
-        if (trials[i - 1].state == TRIAL_DONE) {
+        if (trials[i - 1].state == TRIAL_DONE && !trials[i - 1].is_censored) {
             last[used++] = trials[i - 1].elapsed_ms;
         }
     }
@@ -95,7 +96,8 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
     struct keyed *points = sort_points(&plan->grid, arena);
     struct keyed *conditions = sort_conditions(&plan->grid, arena);
     struct past_trial *trials = ARENA_ARRAY(arena, struct past_trial, count + 1);
-    if (points == NULL || conditions == NULL || trials == NULL) {
+    double *throughputs = ARENA_ARRAY(arena, double, count + 1);
+    if (points == NULL || conditions == NULL || trials == NULL || throughputs == NULL) {
         return err_memory(err);
     }
     *out = (struct run_history){0};
@@ -107,6 +109,8 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
         trial->state = state_of(&rows[i]);
         trial->failed_start = trial->state == TRIAL_FAILED && rows[i].failed_start;
         trial->value = rows[i].value;
+        trial->is_censored = rank_has_word(rows[i].flags, "killed");
+        throughputs[i] = rows[i].throughput;
         trial->higher_is_better = strcmp(plan->sweep.rank.better, "higher") == 0;
         trial->elapsed_ms = (rows[i].ended_us - rows[i].started_us) / 1000;
         if (!purpose_parse(rows[i].purpose, &trial->purpose)) {
@@ -117,6 +121,7 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
         out->finished_count += is_ended && trial->point != SIZE_MAX;
     }
     out->history = (struct history){.trials = trials, .count = count, .call_id = plan->call_id};
+    out->throughputs = throughputs;
     out->typical_ms = typical_duration(trials, count);
     return true;
 }
@@ -124,8 +129,8 @@ bool run_history_load(const struct plan *plan, struct arena *arena, struct run_h
 /* As in the ranking, what is less durable than the baseline is best only where that was asked. */
 static bool can_be_best(const struct plan *plan, const struct past_trial *trial, size_t condition)
 {
-    return trial->state == TRIAL_DONE && !isnan(trial->value) && trial->point != SIZE_MAX &&
-           trial->condition == condition &&
+    return trial->state == TRIAL_DONE && !trial->is_censored && !isnan(trial->value) &&
+           trial->point != SIZE_MAX && trial->condition == condition &&
            (strcmp(plan->sweep.rank.durability, "any") == 0 ||
             grid_point_durable(&plan->grid, plan->grid.points[trial->point].values,
                                plan->target.baseline_values));
@@ -181,6 +186,60 @@ void run_history_next_baseline(const struct plan *plan, const struct run_history
                 (struct proposal){.point = baseline, .condition = i, .purpose = PURPOSE_BASELINE};
         }
     }
+}
+
+/* Mean and squares of the logarithms of one cell's throughput, over its trials that ran to their
+ * end; false where the trial is not the first of them. */
+static bool sum_cell(const struct run_history *past, size_t first, size_t *out_count,
+                     double *out_mean, double *out_squares)
+{
+    const struct past_trial *trials = past->history.trials;
+    *out_count = 0;
+    *out_mean = 0;
+    *out_squares = 0;
+    for (size_t i = 0; i < past->history.count; i++) {
+        bool is_of_it = trials[i].point == trials[first].point &&
+                        trials[i].condition == trials[first].condition &&
+                        trials[i].state == TRIAL_DONE && !trials[i].is_censored &&
+                        past->throughputs[i] > 0;
+        if (is_of_it && i < first) {
+            return false;
+        }
+        if (is_of_it) {
+            double difference = log(past->throughputs[i]) - *out_mean;
+            *out_mean += difference / (double)++*out_count;
+            *out_squares += difference * (log(past->throughputs[i]) - *out_mean);
+        }
+    }
+    return *out_count > 0;
+}
+
+void run_history_incumbent(const struct plan *plan, const struct run_history *past,
+                           size_t condition, struct run_incumbent *out)
+{
+    double squares = 0;
+    double best = -INFINITY;
+    *out = (struct run_incumbent){.point = SIZE_MAX, .sd = NAN};
+    for (size_t i = 0; i < past->history.count; i++) {
+        const struct past_trial *trial = &past->history.trials[i];
+        size_t count = 0;
+        double mean = 0;
+        double own = 0;
+        bool can_count = trial->state == TRIAL_DONE && !trial->is_censored &&
+                         trial->point != SIZE_MAX && past->throughputs[i] > 0;
+        if (!can_count || !sum_cell(past, i, &count, &mean, &own)) {
+            continue;
+        }
+        squares += own;
+        out->degrees += (double)(count - 1);
+        if (mean > best && can_be_best(plan, trial, condition)) {
+            best = mean;
+            out->point = trial->point;
+            out->count = count;
+        }
+    }
+    out->throughput = exp(best);
+    out->sd = out->degrees > 0 ? sqrt(squares / out->degrees) : NAN;
 }
 
 void run_history_count(const struct run_history *past, const struct proposal *next,

@@ -31,6 +31,13 @@ struct rank_spec {
     const char *better;     /* "higher" | "lower": of `by` */
 };
 
+/* Trials that cannot become the best are ended early (sweeper/stats/early.h). */
+struct early_spec {
+    const char *kill; /* "default" "true" "false" */
+    int64_t after_ms; /* the first look, where there are no cycles */
+    int64_t cycle_ms; /* looks are at whole cycles; 0: there are none */
+};
+
 struct guard_spec {
     const char *memory; /* expression, or "off" */
 };
@@ -62,6 +69,7 @@ struct sweep {
     struct workload_spec workload;
     struct between_spec between;
     struct strategy_spec strategy;
+    struct early_spec early;
     struct rank_spec rank;
     struct guard_spec guard;
     const char *const *notify; /* argv or NULL */

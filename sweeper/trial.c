@@ -9,6 +9,7 @@
 #include "sweeper/base/log.h"
 #include "sweeper/base/stop.h"
 #include "sweeper/load/workload.h"
+#include "sweeper/trial_early.h"
 #include "sweeper/trial_self.h"
 
 enum { SERVER_TIMEOUT_MS = 60000 };
@@ -147,6 +148,13 @@ static void show_second(void *context, const struct load_second *second)
 {
     struct trial *trial = context;
     console_second(trial->setup->console, second->throughput_per_s, second->p99_ms);
+    trial_early_see(trial, second);
+}
+
+static bool is_over(void *context)
+{
+    const struct trial *trial = context;
+    return trial->early.is_lost;
 }
 
 static bool run_operation(struct trial *trial, enum load_operation operation)
@@ -276,10 +284,23 @@ bool trial_warm_up(struct trial *trial)
                                                &trial->err));
 }
 
+/* A trial that was ended early has a result, too. */
+static bool accept_early(struct trial *trial)
+{
+    if (!trial->has_result && trial->err.code != ERR_CODE_ended_early) {
+        return false;
+    }
+    load_team_close(trial->team);
+    trial->team = NULL;
+    err_clear(&trial->err);
+    return trial_early_conclude(trial, &trial->err);
+}
+
 bool trial_measure(struct trial *trial)
 {
     const struct workload_spec *workload = &trial->job.workload;
-    struct load_progress progress = {.context = trial, .note = show_note, .second = show_second};
+    struct load_progress progress = {
+        .context = trial, .note = show_note, .second = show_second, .is_over = is_over};
     if (!begin_stage(trial, STAGE_measure,
                      load_ends_complete(workload) ? 0 : workload->measure_ms)) {
         return false;
@@ -289,6 +310,9 @@ bool trial_measure(struct trial *trial)
             ? trial_self_measure(trial, &progress)
             : load_team_finish(trial->team, clock_deadline_ms(load_drive_limit_ms(workload)),
                                &progress, trial->arena, &trial->result, &trial->err);
+    if (trial->early.is_lost) {
+        return end_stage(trial, accept_early(trial));
+    }
     if (trial->has_result) {
         trial->setup->ceilings_per_s[trial->condition] = trial->result.ceiling_per_s;
         take_counters(trial, &trial->counters_end, &trial->counter_end_count);
@@ -370,7 +394,7 @@ bool trial_verify_again(struct trial *trial)
 bool trial_check(struct trial *trial)
 {
     const struct workload *workload = workload_find(trial->job.workload.kind);
-    if (workload == NULL || workload->check == NULL) {
+    if (workload == NULL || workload->check == NULL || trial->early.is_lost) {
         return true;
     }
     return begin_stage(trial, STAGE_check, 0) && end_stage(trial, run_operation(trial, LOAD_CHECK));

@@ -8,6 +8,7 @@
 #include "sweeper/console.h"
 #include "sweeper/load_host.h"
 #include "sweeper/plan.h"
+#include "sweeper/stats/early.h"
 
 enum stage {
 #define STAGE(name, sentence) STAGE_##name,
@@ -16,6 +17,19 @@ enum stage {
     STAGE_COUNT
 };
 const char *stage_name(enum stage stage);
+
+/* A trial that may be ended early: see trial_early.h. */
+struct early {
+    size_t looks[EARLY_LOOK_LIMIT];
+    size_t look_count; /* 0: it is not judged */
+    struct early_rule rule;
+    struct load_second *seconds; /* [window_s] of the window, so far */
+    double *samples;             /* their throughput */
+    size_t count;
+    size_t window_s;
+    struct early_look last;
+    bool is_lost;
+};
 
 /* What all trials of a run share. */
 struct trial_setup {
@@ -48,6 +62,7 @@ struct trial {
     struct load_team *team;
     struct load_result result;
     bool has_result;
+    struct early early;
     struct counter *counters_start;
     size_t counter_start_count;
     struct counter *counters_end;

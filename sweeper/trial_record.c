@@ -147,6 +147,9 @@ bool trial_end(struct trial *trial, bool ok, struct err *err)
                                                    : target_log_tail(&plan->target, trial->arena);
     const char *key = trial_effective_key(trial, trial->arena);
     const char *flags = trial->has_result ? load_result_flags(&trial->result, trial->arena) : "";
+    if (flags != NULL && trial->early.is_lost) {
+        flags = arena_printf(trial->arena, "%s%skilled", flags, flags[0] != '\0' ? " " : "");
+    }
     if (key == NULL || flags == NULL) {
         return err_memory(err);
     }

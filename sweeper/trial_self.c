@@ -17,7 +17,7 @@ static bool tell_second(void *context, const struct measured_second *second)
                                      .throughput_per_s = second->throughput_per_s,
                                      .p99_ms = second->p99_ms};
     progress->second(progress->context, &told);
-    return true;
+    return !progress->is_over(progress->context);
 }
 
 static bool list_conditions(const struct trial *trial, struct setting **out, size_t *out_count)

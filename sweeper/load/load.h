@@ -224,6 +224,8 @@ struct load_progress {
     /* Called as frames arrive; any may be NULL. */
     void (*second)(void *context, const struct load_second *second);
     void (*note)(void *context, const char *text);
+    /* Asked after each second; true ends the work of a team with err `ended_early`. NULL: never. */
+    bool (*is_over)(void *context);
 };
 
 /* A worker under way on a host; its program is `program` (argv[0]; NULL: this executable). */

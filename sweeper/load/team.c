@@ -163,6 +163,10 @@ static bool follow_all(struct load_team *team, int64_t deadline,
             }
             left += !team->members[i].is_done;
         }
+        if (left > 0 && progress != NULL && progress->is_over != NULL &&
+            progress->is_over(progress->context)) {
+            return err_set(err, ERR_CODE_ended_early, "the trial was ended early");
+        }
         if (left > 0 && !worker_may_wait(deadline, err)) {
             return false;
         }

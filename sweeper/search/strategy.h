@@ -35,7 +35,8 @@ struct past_trial {
     int64_t call_id;
     enum purpose purpose;
     enum trial_state state;
-    double value; /* of rank.by; NAN where there is none */
+    double value;     /* of rank.by; NAN where there is none */
+    bool is_censored; /* it was ended early: its point is no better than about `value` */
     bool higher_is_better;
     bool failed_start; /* of FAILED: the server did not start */
     int64_t elapsed_ms;

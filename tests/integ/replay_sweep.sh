@@ -35,6 +35,14 @@ ranked() {
         sed -nE 's/^\{"rank":([0-9]+).*"axes":(\{[^}]*\}).*"tps":\{"mean":([0-9.]+).*/\2 \3/p'
 }
 
+# The geometric mean of each point under its effective values, best first: without what the ranking
+# makes of drift.
+means_of() {
+    store_query "$TMP/$1.db" "SELECT effective_key, printf('%.6g', exp(avg(ln(value)))) FROM trial
+        JOIN metric USING (trial_id) WHERE name = 'tps' AND status = 'done' GROUP BY effective_key
+        ORDER BY avg(ln(value)) DESC"
+}
+
 # ---- what it finds ----
 run_status 'the example runs, with a few points that fail' 1 "$DBSWEEP" run "$TMP/replay.cfg"
 is 'in as many trials as were asked for' \
@@ -68,9 +76,10 @@ sed -e 's/name = "noisy"/name = "again"/' -e 's/"replay.csv"/"noisy.db"/' \
 run_ok 'check takes a store as source' "$DBSWEEP" check "$TMP/again.cfg"
 like 'and says so' "$OUTPUT" '*replay of 96 points in noisy.db*'
 run_status 'a replay of a store' 1 "$DBSWEEP" run "$TMP/again.cfg"
-is 'has its ranking' "$(ranked again | cut -d' ' -f1)" "$(ranked noisy | cut -d' ' -f1)"
-is 'and its figures' "$(ranked again | awk '{ printf "%.5g\n", $2 }')" \
-    "$(ranked noisy | awk '{ printf "%.5g\n", $2 }')"
+means_of noisy >"$TMP/noisy.means"
+means_of again >"$TMP/again.means"
+file_same 'has its points in their order, with their means' "$TMP/noisy.means" "$TMP/again.means"
+is 'all that were measured' "$(wc -l <"$TMP/again.means")" 90
 is 'what failed there fails here' "$(store_query "$TMP/again.db" "SELECT count(DISTINCT point_id)
     FROM trial WHERE status = 'failed'")" 6
 
@@ -95,14 +104,14 @@ for kind in grid random; do
         status=0
         "$DBSWEEP" run "$TMP/$name.cfg" >"$TMP/again.out" 2>&1 || status=$?
         is "$name: is run again, whether or not trials fail" "$((status <= 1))" 1
-        # The call that goes on has baseline trials of its own, and what breaks off goes by the
-        # number of the trial.
-        count=$(trials_of "$name" | grep -vc '^baseline')
+        # The call that goes on has baseline trials of its own, which leave less for others; what
+        # breaks off goes by the number of the trial, and what is confirmed by what was found.
+        count=$(trials_of "$name" | grep -c '^explore')
         is "$name: the points are those of a sweep that nothing ended" \
-            "$(trials_of "$name" | grep -v '^baseline' | cut -d'|' -f2)" \
-            "$(trials_of "whole-$kind" | grep -v '^baseline' | cut -d'|' -f2 | head -n "$count")"
-        trials_of "$name" | grep 'done$' | grep -v '^baseline' | cut -d'|' -f2,3 | sort >"$TMP/values"
-        trials_of "whole-$kind" | grep 'done$' | grep -v '^baseline' | cut -d'|' -f2,3 |
+            "$(trials_of "$name" | grep '^explore' | cut -d'|' -f2)" \
+            "$(trials_of "whole-$kind" | grep '^explore' | cut -d'|' -f2 | head -n "$count")"
+        trials_of "$name" | grep '^explore.*done$' | cut -d'|' -f2,3 | sort >"$TMP/values"
+        trials_of "whole-$kind" | grep '^explore.*done$' | cut -d'|' -f2,3 |
             sort >"$TMP/whole-values"
         is "$name: a point that both measured has one value" \
             "$(join -t'|' "$TMP/values" "$TMP/whole-values" | awk -F'|' '$2 != $3')" ''
@@ -114,6 +123,37 @@ replay_sweep lost "$noise"
 killed lost measure:5
 run_ok 'restore puts the state back' "$DBSWEEP" restore "$TMP/lost.cfg"
 is 'as found' "$(grep -c '^set' "$TMP/lost.state")" 0
+
+# ---- a search to its end ----
+# Killed in the search and in the confirmation; what is chosen next follows from the store alone, so
+# two that go on from the same store do the same.
+for at in measure:25 apply:38; do
+    name=auto-${at%:*}
+    replay_sweep "$name" 'noise_pct = 1.0;' 'kind = "auto"; trials = 60;'
+    killed "$name" "$at"
+    for file in "$TMP/$name".*; do
+        cp -a "$file" "$TMP/kept.${file##*/}"
+    done
+    status=0
+    "$DBSWEEP" run "$TMP/$name.cfg" >"$TMP/once.out" 2>&1 || status=$?
+    is "$name: goes on" "$((status <= 1))" 1
+    trials_of "$name" >"$TMP/once"
+    rm -f "$TMP/$name".*
+    for file in "$TMP/kept.$name".*; do
+        mv "$file" "$TMP/${file##*/kept.}"
+    done
+    status=0
+    "$DBSWEEP" run "$TMP/$name.cfg" >"$TMP/twice.out" 2>&1 || status=$?
+    is "$name: goes on from the same store" "$((status <= 1))" 1
+    trials_of "$name" >"$TMP/twice"
+    file_same "$name: and does the same" "$TMP/once" "$TMP/twice"
+    is "$name: in no more trials than were asked for" "$(($(trials_of "$name" | wc -l) <= 60))" 1
+    is "$name: and end with a confirmation" "$(($(trials_of "$name" | grep -c '^confirm') >= 9))" 1
+    is "$name: the best is the true best, or hardly less" "$(ranked "$name" | head -n 1 |
+        awk -v best="$best" '{ print ($2 > best * 0.97) }')" 1
+    run_ok "$name: rank" "$DBSWEEP" rank "$TMP/$name.db" --explain
+    like "$name: says why" "$OUTPUT" '*confirm*'
+done
 
 # ---- what else can be wrong with a server ----
 sed -e 's/^\(1G,8,each,off,.*\),$/\1,ready/' -e 's/^\(1G,4,each,off,.*\),$/\1,io_threads=8/' \
