@@ -166,9 +166,6 @@ static bool make_candidates(struct ranking *ranking, struct err *err)
     if (ranking->candidates == NULL) {
         return err_memory(err);
     }
-    if (!rank_fill_logs(ranking, err)) {
-        return false;
-    }
     for (; ranking->count < data->arm_count; ranking->count++) {
         struct rank_candidate *candidate = &ranking->candidates[ranking->count];
         const struct rank_arm *arm = &data->arms[ranking->count];
@@ -261,13 +258,19 @@ static bool join_where_asked(struct ranking *ranking, struct err *err)
     return true;
 }
 
+bool rank_open(struct ranking *ranking, struct err *err)
+{
+    return rank_data_load(ranking->store, ranking->options->sweep_id, ranking->arena,
+                          &ranking->data, err) &&
+           choose_metric(ranking, err) && rank_fill_logs(ranking, err);
+}
+
 bool rank_compute(struct store *store, const struct rank_options *options, struct arena *arena,
                   struct rank_table *out, struct err *err)
 {
     struct ranking ranking = {.store = store, .options = options, .arena = arena};
     *out = (struct rank_table){.rows = NULL};
-    if (!rank_data_load(store, options->sweep_id, arena, &ranking.data, err) ||
-        !choose_metric(&ranking, err) || !parse_rules(&ranking, err) ||
+    if (!rank_open(&ranking, err) || !parse_rules(&ranking, err) ||
         !make_candidates(&ranking, err) || !rank_apply_where(&ranking, err) ||
         !rank_disqualify(&ranking, err) || !join_where_asked(&ranking, err) ||
         !finish(&ranking, out, err)) {

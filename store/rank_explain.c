@@ -234,8 +234,12 @@ static void say_chance(const struct group *group, struct text *out)
         text_addf(out, "; of the others point %lld has the most, %.0f %%",
                   (long long)next->point_id, 100 * next->chance);
     }
-    text_addf(out, ". Its true place is between %d and %d of %zu.\n", first->rank_low,
-              first->rank_high, group->count);
+    if (first->rank_low == first->rank_high) {
+        text_addf(out, ". Its place is %d of %zu beyond doubt.\n", first->rank_low, group->count);
+    } else {
+        text_addf(out, ". Its true place is between %d and %d of %zu.\n", first->rank_low,
+                  first->rank_high, group->count);
+    }
 }
 
 static void say_nondominated(const struct group *group, struct text *out)

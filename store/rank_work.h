@@ -53,6 +53,8 @@ struct ranking {
     enum rank_word last_word_is;
 };
 
+/* Reads the sweep, chooses the metric and fills logarithms: what effects begin with too. */
+bool rank_open(struct ranking *ranking, struct err *err) MUST_USE;
 /* Logarithms of the ranked metric for every trial, corrected where the baseline drifts. */
 bool rank_fill_logs(struct ranking *ranking, struct err *err) MUST_USE;
 /* Metrics, noise, and the ranked value of every candidate. */

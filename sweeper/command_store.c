@@ -1,5 +1,6 @@
 /*
- * The commands that read a store: status, rank, show, export, emit. None of them writes to it.
+ * The commands that read a store: status, rank, effects, show, export, emit. None of them writes to
+ * it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 
 #include "knobs/catalogue.h"
 #include "knobs/rule.h"
+#include "store/effects.h"
 #include "store/rank.h"
 #include "store/views.h"
 #include "sweeper/base/log.h"
@@ -115,15 +117,30 @@ static bool rank_text(const struct cli *cli, struct store *store, struct arena *
     if (is_explained && strcmp(cli_text(cli, "--format"), "table") != 0) {
         return err_set(err, ERR_CODE_usage, "--explain goes with --format table");
     }
-    return check_under(options.under, arena, err) &&
-           rank_compute(store, &options, arena, &table, err) &&
-           rank_format(&table, cli_text(cli, "--format"), out, err) &&
-           (!is_explained || rank_explain(&table, out, err));
+    if (!check_under(options.under, arena, err) ||
+        !rank_compute(store, &options, arena, &table, err) ||
+        !rank_format(&table, cli_text(cli, "--format"), out, err)) {
+        return false;
+    }
+    options.top = 0; /* the words are about all points, shown or not */
+    return !is_explained ||
+           (rank_compute(store, &options, arena, &table, err) && rank_explain(&table, out, err));
 }
 
 int command_rank(const struct cli *cli)
 {
     return with_store(cli, rank_text);
+}
+
+static bool effects_text(const struct cli *cli, struct store *store, struct arena *arena,
+                         struct text *out, struct err *err)
+{
+    return effects_view(store, cli_text(cli, "--by"), cli_text(cli, "--format"), arena, out, err);
+}
+
+int command_effects(const struct cli *cli)
+{
+    return with_store(cli, effects_text);
 }
 
 static bool show_text(const struct cli *cli, struct store *store, struct arena *arena,

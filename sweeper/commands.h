@@ -11,6 +11,7 @@ int command_run(const struct cli *cli);
 int command_aa(const struct cli *cli);
 int command_status(const struct cli *cli);
 int command_rank(const struct cli *cli);
+int command_effects(const struct cli *cli);
 int command_show(const struct cli *cli);
 int command_export(const struct cli *cli);
 int command_emit(const struct cli *cli);

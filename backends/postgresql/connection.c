@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "sweeper/base/text.h"
 
@@ -200,21 +201,36 @@ bool connection_check(const char *connect, struct err *err)
     return err_hint(err, "%s", hint_connect);
 }
 
+bool connection_words_error(const struct connection_words *words, enum err_code code,
+                            struct err *err)
+{
+    char text[MESSAGE_BYTES];
+    join_lines(words->message, text, sizeof text);
+    err_set(err, code, "%s", text);
+    const char *advice = words->hint != NULL ? words->hint : words->detail;
+    if (advice != NULL) {
+        join_lines(advice, text, sizeof text);
+        err_hint(err, "%s", text);
+    }
+    return words->sqlstate != NULL ? keep_sqlstate(err, words->sqlstate) : false;
+}
+
 bool connection_result_error(const PGresult *result, enum err_code code, struct err *err)
 {
-    char words[MESSAGE_BYTES];
     const char *said = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-    const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
-    const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
-    const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-    join_lines(said != NULL ? said : PQresultErrorMessage(result), words, sizeof words);
-    err_set(err, code, "%s", words);
-    const char *advice = hint != NULL ? hint : detail;
-    if (advice != NULL) {
-        join_lines(advice, words, sizeof words);
-        err_hint(err, "%s", words);
-    }
-    return sqlstate != NULL ? keep_sqlstate(err, sqlstate) : false;
+    const struct connection_words words = {
+        .message = said != NULL ? said : PQresultErrorMessage(result),
+        .detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL),
+        .hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT),
+        .sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE)};
+    return connection_words_error(&words, code, err);
+}
+
+bool connection_refuse_copy(int socket, struct err *err)
+{
+    shutdown(socket, SHUT_RDWR);
+    err_set(err, ERR_CODE_statement, "COPY cannot be driven through a session");
+    return err_hint(err, "use INSERT with several rows");
 }
 
 /* The connect string first, so that what stands behind it wins. */

@@ -22,11 +22,25 @@ bool connection_check(const char *connect, struct err *err) MUST_USE;
 /* Of a refused connection: whether no waiting can mend it. */
 bool connection_is_final(const struct err *err);
 
-/* Fills the record from an error result: the server's words, its detail or hint, and
- * "SQLSTATE xxxxx" as the native code. Returns false. */
+/* What the server says of an error, "" and NULL where it says nothing. */
+struct connection_words {
+    const char *message;
+    const char *detail;
+    const char *hint;
+    const char *sqlstate;
+};
+/* Fills the record: the server's words, its hint or detail, and "SQLSTATE xxxxx" as the native
+ * code. Returns false. */
+bool connection_words_error(const struct connection_words *words, enum err_code code,
+                            struct err *err);
+/* The same from an error result. Returns false. */
 bool connection_result_error(const PGresult *result, enum err_code code, struct err *err);
 /* The same from the connection's last message. Returns false. */
 bool connection_error(const PGconn *conn, struct err *err);
+
+/* A statement that asked for COPY, which no session drives: its connection is shut. Returns false.
+ */
+bool connection_refuse_copy(int socket, struct err *err);
 
 /* The five characters of a record filled here, or "" where the server gave none. */
 const char *connection_sqlstate(const struct err *err);

@@ -1,8 +1,9 @@
 /*
- * A PostgreSQL session over libpq's non-blocking calls. Integers and reals travel as binary int8
- * and float8 (an int4 column compares with int8 through the same index); texts travel with their
- * type left to the server, so that char(n) columns keep their index. Where a statement needs
- * another type it says so: `?::int`.
+ * A PostgreSQL session over libpq's non-blocking calls, and for prepared statements and control of
+ * transactions, where the connection is not encrypted, without them (exchange.h). Integers and
+ * reals travel as binary int8 and float8 (an int4 column compares with int8 through the same
+ * index); texts travel with their type left to the server, so that char(n) columns keep their
+ * index. Where a statement needs another type it says so: `?::int`.
  *
  * cancel asks the server on a connection of its own (libpq knows no other way, and before 17 only
  * one that waits), so a detached thread does the asking; the session's socket is shut at once. A
@@ -18,6 +19,7 @@
 
 #include "backends/postgresql/bulk.h"
 #include "backends/postgresql/connection.h"
+#include "backends/postgresql/exchange.h"
 #include "backends/postgresql/placeholder.h"
 #include "backends/postgresql/postgresql.h"
 #include "sweeper/base/text.h"
@@ -46,6 +48,9 @@ struct pg_session {
     bool is_prepared[SLOT_COUNT];
     char *texts; /* terminated copies of text parameters, for the length of a send */
     size_t text_capacity;
+    struct exchange exchange; /* of calls spoken by hand */
+    bool can_exchange;
+    bool is_exchange; /* the last call was one */
 };
 
 static struct pg_session *pg_of(struct session *session)
@@ -104,13 +109,31 @@ static bool pg_open(const struct session_spec *spec, int64_t deadline, struct se
     pg->base.driver = &postgresql_session;
     pg->arena = arena;
     PQsetNoticeReceiver(pg->conn, keep_farewell, pg);
+    pg->can_exchange = exchange_suits(pg->conn);
+    exchange_open(&pg->exchange, PQsocket(pg->conn));
     *out = &pg->base;
     return true;
 }
 
 /* ---- calls ---- */
 
-/* Where a call begins or could not begin. */
+/* Before libpq is given a call. */
+static bool give_to_libpq(struct pg_session *pg, struct err *err)
+{
+    forget_results(pg);
+    pg->is_exchange = false;
+    return exchange_settle(&pg->exchange, err);
+}
+
+static bool begin_exchange(struct pg_session *pg, bool ok)
+{
+    forget_results(pg);
+    pg->is_exchange = true;
+    pg->is_busy = ok;
+    return ok;
+}
+
+/* Where a call of libpq begins or could not begin. */
 static bool begin_call(struct pg_session *pg, int sent, struct err *err)
 {
     if (sent != 1) {
@@ -125,7 +148,8 @@ static bool begin_call(struct pg_session *pg, int sent, struct err *err)
 static enum session_state pg_sent(const struct session *session)
 {
     const struct pg_session *pg = (const struct pg_session *)session;
-    return pg->is_flushed ? SESSION_WANT_READ : SESSION_DONE;
+    bool is_sent = pg->is_exchange ? exchange_is_sent(&pg->exchange) : pg->is_flushed;
+    return is_sent ? SESSION_WANT_READ : SESSION_DONE;
 }
 
 /* Of a connection that broke: what the server said last, if it said something. */
@@ -187,9 +211,7 @@ static void keep_result(struct pg_session *pg, PGresult *result)
 static enum session_state refuse_copy(struct pg_session *pg, struct err *err)
 {
     pg->is_busy = false;
-    shutdown(PQsocket(pg->conn), SHUT_RDWR);
-    err_set(err, ERR_CODE_statement, "COPY cannot be driven through a session");
-    err_hint(err, "use INSERT with several rows");
+    connection_refuse_copy(PQsocket(pg->conn), err);
     return SESSION_FAILED;
 }
 
@@ -225,12 +247,26 @@ static enum session_state read_results(struct pg_session *pg, struct err *err)
     return SESSION_WANT_READ;
 }
 
+static enum session_state pump_exchange(struct pg_session *pg, struct err *err)
+{
+    enum session_state state = exchange_pump(&pg->exchange, err);
+    pg->is_busy = state == SESSION_WANT_READ || state == SESSION_WANT_WRITE;
+    if (state == SESSION_FAILED && err->code == ERR_CODE_connection && pg->farewell != NULL &&
+        !pg->exchange.has_failed) {
+        *err = *pg->farewell;
+    }
+    return state;
+}
+
 static enum session_state pg_pump(struct session *session, struct err *err)
 {
     struct pg_session *pg = pg_of(session);
     enum session_state state = SESSION_WANT_WRITE;
     if (!pg->is_busy) {
         return SESSION_DONE;
+    }
+    if (pg->is_exchange) {
+        return pump_exchange(pg, err);
     }
     if (PQconsumeInput(pg->conn) == 0) {
         return pump_lost(pg, err);
@@ -252,8 +288,14 @@ static enum session_state pg_pump(struct session *session, struct err *err)
 static bool pg_send_text(struct session *session, const char *sql, struct err *err)
 {
     struct pg_session *pg = pg_of(session);
-    forget_results(pg);
-    return begin_call(pg, PQsendQuery(pg->conn, sql), err);
+    return give_to_libpq(pg, err) && begin_call(pg, PQsendQuery(pg->conn, sql), err);
+}
+
+static bool send_control(struct session *session, const char *sql, struct err *err)
+{
+    struct pg_session *pg = pg_of(session);
+    return pg->can_exchange ? begin_exchange(pg, exchange_send_text(&pg->exchange, sql, err))
+                            : pg_send_text(session, sql, err);
 }
 
 bool pg_send_copy(struct session *session, const char *sql, struct bytes rows, struct err *err)
@@ -269,17 +311,17 @@ bool pg_send_copy(struct session *session, const char *sql, struct bytes rows, s
 
 static bool pg_begin(struct session *session, struct err *err)
 {
-    return pg_send_text(session, "begin", err);
+    return send_control(session, "begin", err);
 }
 
 static bool pg_commit(struct session *session, struct err *err)
 {
-    return pg_send_text(session, "commit", err);
+    return send_control(session, "commit", err);
 }
 
 static bool pg_rollback(struct session *session, struct err *err)
 {
-    return pg_send_text(session, "rollback", err);
+    return send_control(session, "rollback", err);
 }
 
 /* ---- prepared statements ---- */
@@ -329,7 +371,9 @@ static bool pg_prepare(struct session *session, unsigned slot, const char *sql,
     if (!free_slot(pg, slot, name, deadline, err)) {
         return false;
     }
-    forget_results(pg);
+    if (!give_to_libpq(pg, err)) {
+        return false;
+    }
     int sent = PQsendPrepare(pg->conn, name, text, (int)type_count, oids);
     if (!begin_call(pg, sent, err) || !session_wait(session, deadline, err)) {
         return err_while(err, "preparing: %.100s", sql);
@@ -394,12 +438,17 @@ static bool pg_send(struct session *session, unsigned slot, const struct param *
     char name[NAME_BYTES];
     struct wire_params wire;
     assert(slot < SLOT_COUNT && param_count <= PARAM_LIMIT);
+    name_slot(slot, name);
+    if (pg->can_exchange) {
+        return begin_exchange(pg, exchange_send(&pg->exchange, name, params, param_count, err));
+    }
     if (!reserve_texts(pg, params, param_count, err)) {
         return false;
     }
-    name_slot(slot, name);
     encode_params(pg, params, param_count, &wire);
-    forget_results(pg);
+    if (!give_to_libpq(pg, err)) {
+        return false;
+    }
     return begin_call(pg,
                       PQsendQueryPrepared(pg->conn, name, (int)param_count, wire.values,
                                           wire.lengths, wire.formats, 0),
@@ -412,6 +461,9 @@ static bool pg_rows(struct session *session, row_visitor visit, void *context, s
 {
     struct pg_session *pg = pg_of(session);
     struct bytes columns[COLUMN_LIMIT];
+    if (pg->is_exchange) {
+        return exchange_rows(&pg->exchange, visit, context, err);
+    }
     int column_count = PQnfields(pg->result);
     if (column_count > COLUMN_LIMIT) {
         return err_set(err, ERR_CODE_unsupported, "a row of %d columns is more than %d",
@@ -435,7 +487,11 @@ static bool pg_rows(struct session *session, row_visitor visit, void *context, s
 /* A SELECT reports the rows it read, which are no rows changed. */
 static int64_t pg_affected(struct session *session)
 {
-    PGresult *result = pg_of(session)->result;
+    const struct pg_session *pg = pg_of(session);
+    PGresult *result = pg->result;
+    if (pg->is_exchange) {
+        return pg->exchange.affected;
+    }
     if (result == NULL || text_starts_with(PQcmdStatus(result), "SELECT")) {
         return 0;
     }
@@ -516,6 +572,7 @@ static void pg_close(struct session *session)
     }
     forget_results(pg);
     PQfinish(pg->conn);
+    exchange_close(&pg->exchange);
     struct arena arena = pg->arena;
     arena_close(&arena);
 }

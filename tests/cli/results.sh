@@ -15,7 +15,7 @@ run_ok 'a small sweep' "$DBSWEEP" --log json run small.cfg
 is 'each line of its log is JSON' "$(jq -ce 'type' <<<"$ERRORS" 2>&1 | sort -u)" '"object"'
 is 'run has no results of its own' "$OUTPUT" ''
 
-for line in 'status small.db' 'rank small.db' 'show small.db 1' 'export small.db' \
+for line in 'status small.db' 'rank small.db' 'effects small.db' 'show small.db 1' 'export small.db' \
     'knobs sqlite' 'knobs postgresql work_mem'; do
     read -ra words <<<"$line"
     run_ok "$line as JSON" "$DBSWEEP" "${words[@]}" --format json
@@ -30,7 +30,7 @@ for line in 'status small.db' 'rank small.db' 'export small.db'; do
 done
 
 for line in 'status small.db' 'rank small.db' 'rank small.db --format csv' 'show small.db 1' \
-    'export small.db' 'export small.db --format json' 'emit small.db best' \
+    'export small.db' 'export small.db --format json' 'emit small.db best' 'effects small.db' \
     'check --offline small.cfg' 'check small.cfg'; do
     read -ra words <<<"$line"
     # shellcheck disable=SC2016 # expanded by the inner shell
@@ -70,6 +70,8 @@ wrong 'reading --under' rank small.db --under 'p99_ms <'
 wrong '"nope"' rank small.db --under 'nope < 1'
 wrong '"nope"' rank small.db --by nope
 wrong '"nope"' rank small.db --where 'nope = 1'
+wrong '"nope"' effects small.db --by nope
+wrong 'csv' effects small.db --format csv
 wrong 'no trial 99' show small.db 99
 wrong 'is not a whole number' show small.db ''
 wrong 'does not fit into 64 bits' show small.db 9223372036854775808

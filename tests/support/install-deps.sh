@@ -14,7 +14,7 @@ build_packages=(gcc libc6-dev make pkg-config libconfig-dev libsqlite3-dev libpq
     libssh2-1-dev libgsl-dev libssl-dev unixodbc-dev)
 test_packages=(libcmocka-dev postgresql postgresql-contrib mariadb-server sysbench sqlite3 valgrind clang
     libclang-rt-dev clang-format clang-tidy cppcheck shellcheck jq python3-minimal man-db
-    odbc-postgresql odbc-mariadb libsqliteodbc odbcinst
+    odbc-postgresql odbc-mariadb libsqliteodbc odbcinst openssl
     procps util-linux git acl e2fsprogs locales mount sudo
     openssh-server openssh-client tcsh zsh busybox systemd-container debootstrap iproute2
     debian-archive-keyring)

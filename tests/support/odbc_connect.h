@@ -28,8 +28,10 @@ static inline const char *odbc_connect_of(struct arena *arena, const char *backe
         return arena_printf(arena, "Driver=SQLite3;Database=%s", connect);
     if (strcmp(backend, "postgresql") == 0)
         return arena_printf(arena,
-                            "Driver=PostgreSQL ANSI;Servername=%s;Port=%s;Database=%s;UID=%s",
-                            WORD("host"), WORD("port"), WORD("dbname"), WORD("user"));
+                            "Driver=PostgreSQL ANSI;Servername=%s;Port=%s;Database=%s;UID=%s"
+                            ";SSLmode=%s",
+                            WORD("host"), WORD("port"), WORD("dbname"), WORD("user"),
+                            WORD("sslmode")[0] != '\0' ? WORD("sslmode") : "disable");
     return arena_printf(arena, "Driver=MariaDB Unicode;SOCKET=%s;DATABASE=%s;UID=%s",
                         WORD("socket"), WORD("dbname"), WORD("user"));
 #undef WORD
