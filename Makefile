@@ -52,8 +52,9 @@ LIBRARY := $(BUILD)/libdbsweep.a
 PROGRAM := $(BUILD)/dbsweep
 UNIT_TESTS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/unit/*.c tests/conform/*.c)))
 BENCHES := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/bench/*.c)))
+SEARCH_BENCH := $(BUILD)/tests/bench/search/search
 FUZZERS := $(patsubst %.c,$(BUILD)/%,$(sort $(wildcard tests/fuzz/*.c)))
-TEST_OBJECTS := $(addsuffix .o,$(UNIT_TESTS) $(BENCHES))
+TEST_OBJECTS := $(addsuffix .o,$(UNIT_TESTS) $(BENCHES) $(SEARCH_BENCH))
 FUZZ_OBJECTS := $(addsuffix .o,$(FUZZERS))
 
 # A make of its own, because the libraries may have come since this one asked for them.
@@ -115,7 +116,7 @@ $(BUILD)/dbsweep.completion: $(PROGRAM)
 $(UNIT_TESTS): %: %.o $(LIBRARY)
 	$(call say,LD,$@,$(CC) $(ALL_LDFLAGS) $< $(LIBRARY) $(ALL_LIBS) -lcmocka -o $@)
 
-$(BENCHES): %: %.o $(LIBRARY)
+$(BENCHES) $(SEARCH_BENCH): %: %.o $(LIBRARY)
 	$(call say,LD,$@,$(CC) $(ALL_LDFLAGS) $< $(LIBRARY) $(ALL_LIBS) -o $@)
 
 $(FUZZERS): %: %.o $(LIBRARY)
@@ -169,6 +170,14 @@ bench:
 	@set -e; for bench in $(BENCHES); do echo "== $${bench##*/}"; $$bench; done
 	@set -e; for bench in $(sort $(wildcard tests/bench/*.sh)); do \
 		echo "== $${bench##*/}"; DBSWEEP_BENCH=$(abspath $(PROGRAM)) bash $$bench; done
+
+# Strategies against measured grids (REPLAY_DATA=FOLDER of CSV files) and made-up ones, and peers.
+.PHONY: bench-search bench-search-built
+bench-search-built: $(SEARCH_BENCH)
+bench-search:
+	tests/support/install-deps.sh build bench
+	+@$(SUBMAKE) bench-search-built
+	tests/bench/search/run.sh $(abspath $(SEARCH_BENCH))
 
 # ---- use ----
 

@@ -120,7 +120,9 @@ static void take_trials(struct phase *phase)
 
 /* ---- arms ---- */
 
-/* As many as get three blocks out of what was left when the phase began. */
+/* Few arms that are known well: as many as get five blocks out of what was left when the phase
+ * began, two where that leaves them three blocks at least. Of the best of many arms with few runs
+ * each too much would be claimed. */
 static size_t arm_limit(const struct phase *phase)
 {
     int64_t conditions = (int64_t)phase->grid->condition_count;
@@ -128,8 +130,12 @@ static size_t arm_limit(const struct phase *phase)
     if (phase->left > INT64_MAX / 2) {
         return CONFIRM_ARMS;
     }
-    int64_t arms = (phase->left + phase->spent) / (CONFIRM_BLOCKS * conditions) - has_baseline;
-    return (size_t)(arms < 1 ? 1 : arms > CONFIRM_ARMS ? CONFIRM_ARMS : arms);
+    int64_t room = (phase->left + phase->spent) / conditions;
+    int64_t arms = room / CONFIRM_BLOCKS_PLANNED - has_baseline;
+    if (arms < 2) {
+        arms = room / CONFIRM_BLOCKS - has_baseline >= 2 ? 2 : 1;
+    }
+    return (size_t)(arms < CONFIRM_ARMS ? arms : CONFIRM_ARMS);
 }
 
 static bool add_arm(struct phase *phase, struct arms *arms, size_t point, bool is_baseline,

@@ -10,10 +10,11 @@
 
 #include "sweeper/search/strategy.h"
 
-/* Arms beside the baseline, blocks before one is dropped, and blocks at most (rank.repeats where
- * that is more). */
+/* Arms beside the baseline at most, blocks before one is dropped, blocks that the number of arms
+ * leaves room for, and blocks at most (rank.repeats where that is more). */
 #define CONFIRM_ARMS 5
 #define CONFIRM_BLOCKS 3
+#define CONFIRM_BLOCKS_PLANNED 5
 #define CONFIRM_BLOCKS_MOST 6
 
 /* What is kept for it out of `trial_count` trials before the search begins: a quarter, or three

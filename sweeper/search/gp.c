@@ -14,7 +14,15 @@
 #include "sweeper/search/grid.h"
 #include "sweeper/search/tally.h"
 
-enum { FIRST_LEAST = 6, FIRST_MOST = 12, CONSIDERED_MOST = 20000, STOP_PICKS = 3 };
+enum {
+    FIRST_LEAST = 6,
+    FIRST_MOST = 12,
+    CONSIDERED_MOST = 20000,
+    STOP_PICKS = 3,
+    STOP_LEAST = 20,
+    STRAY_EVERY = 8
+};
+#define STRAY_BLOCK (UINT64_MAX - 1)
 
 /* One pick, as it looks after the first `trial_count` trials. */
 struct pick {
@@ -186,6 +194,21 @@ static size_t first_count(const struct space *space)
     return count < FIRST_LEAST ? FIRST_LEAST : count > FIRST_MOST ? FIRST_MOST : count;
 }
 
+/* Now and then a point that the model has no reason to choose: where it is wrong, only that tells.
+ * What improvement was expected elsewhere stays said. */
+static void stray(struct pick *pick)
+{
+    uint64_t least = 0;
+    pick->point = SIZE_MAX;
+    for (size_t i = 0; i < pick->grid->point_count; i++) {
+        uint64_t hash = tally_hash(pick->spec->seed, pick->grid->points[i].key, STRAY_BLOCK);
+        if (pick->is_open[i] && (pick->point == SIZE_MAX || hash < least)) {
+            least = hash;
+            pick->point = i;
+        }
+    }
+}
+
 /* Chooses from what the first `trial_count` trials showed. */
 static bool choose(struct pick *pick, struct arena *scratch, struct err *err)
 {
@@ -202,7 +225,13 @@ static bool choose(struct pick *pick, struct arena *scratch, struct err *err)
         return design_farthest(pick->spec, pick->grid, pick->space, pick->tallies, pick->is_open,
                                pick->explored_count, scratch, &pick->point, err);
     }
-    return ask_model(pick, &sample, scratch, err);
+    if (!ask_model(pick, &sample, scratch, err)) {
+        return false;
+    }
+    if (pick->explored_count % STRAY_EVERY == STRAY_EVERY - 1) {
+        stray(pick);
+    }
+    return true;
 }
 
 /* The trial that first measured the point that was explored last before `trial_count`. */
@@ -222,11 +251,21 @@ static size_t last_pick(const struct pick *pick, size_t trial_count)
     return first;
 }
 
+/* A model of a dozen points that happen to be alike expects little of anything. */
+static size_t stop_least(const struct space *space)
+{
+    size_t count = 2 * first_count(space);
+    return count < STOP_LEAST ? STOP_LEAST : count;
+}
+
 /* Little was expected of the last picks either. */
 static bool is_exhausted(const struct pick *now, struct arena *scratch, bool *out, struct err *err)
 {
     struct pick earlier = *now;
     *out = false;
+    if (now->explored_count < stop_least(now->space) && now->open_count > 0) {
+        return true;
+    }
     for (size_t i = 0; i < STOP_PICKS; i++) {
         if (isnan(earlier.improvement) ||
             earlier.improvement >= now->spec->smallest_gain / 2 * now->unit) {
