@@ -144,6 +144,10 @@ static void put_statement(struct json *json, const struct store_statement *row)
     json_int(json, (int64_t)row->count);
     json_key(json, "errors");
     json_int(json, (int64_t)row->error_count);
+    if (row->statement[0] == '\0') { /* tries are those of whole transactions */
+        json_key(json, "retries");
+        json_int(json, (int64_t)row->retry_count);
+    }
     put_real(json, "total_s", row->total_s);
     put_real(json, "min_s", row->min_s);
     put_real(json, "avg_s", row->avg_s);
@@ -178,6 +182,7 @@ static void put_totals(struct json *json, const struct store_result *result)
 {
     struct totals totals = add_up(result->statements, result->statement_count);
     double elapsed_s = result->measured_s;
+    bool is_counted = result->statement_count > 0; /* not by a command of the user's */
     json_key(json, "totals");
     json_object_begin(json);
     json_key(json, "transactions");
@@ -185,8 +190,8 @@ static void put_totals(struct json *json, const struct store_result *result)
     json_key(json, "statements");
     json_int(json, (int64_t)totals.statements);
     put_real(json, "total_s", totals.total_s);
-    put_real(json, "tpm", a_minute(totals.transactions, elapsed_s));
-    put_real(json, "spm", a_minute(totals.statements, elapsed_s));
+    put_real(json, "tpm", is_counted ? a_minute(totals.transactions, elapsed_s) : (double)NAN);
+    put_real(json, "spm", is_counted ? a_minute(totals.statements, elapsed_s) : (double)NAN);
     put_real(json, "notpm",
              totals.has_new_orders ? a_minute(totals.new_orders, elapsed_s) : (double)NAN);
     put_real(json, "elapsed_s", elapsed_s);

@@ -112,46 +112,28 @@ static bool read_job(const struct cli *cli, struct load_job *out, struct arena *
 struct teller {
     struct console console;
     bool is_checking;
-    bool is_json;
-    struct json json; /* an array that is open while is_checking && is_json */
-    struct text *out;
+    struct arena *arena;
+    struct text holds;           /* a check's findings, each with a NUL behind it */
+    struct load_result rejected; /* of a drive that failed */
+    bool has_rejected;
 };
 
 static void say_note(void *context, const char *text)
 {
     struct teller *teller = context;
-    if (!teller->is_checking) {
-        console_note(&teller->console, text);
-    } else if (teller->is_json) {
-        json_string(&teller->json, text);
+    if (teller->is_checking) {
+        text_add_bytes(&teller->holds, text, strlen(text) + 1);
     } else {
-        text_addf(teller->out, "%s\n", text);
+        console_note(&teller->console, text);
     }
 }
 
-static void open_teller(struct teller *teller, const struct load_job *job, const char *format,
-                        struct text *out)
+static void keep_rejected(void *context, struct bytes result)
 {
-    *teller = (struct teller){.is_checking = job->operation == LOAD_CHECK_ALL,
-                              .is_json = strcmp(format, "json") == 0,
-                              .out = out};
-    console_open(&teller->console);
-    if (teller->is_checking && teller->is_json) {
-        json_open(&teller->json, out);
-        json_object_begin(&teller->json);
-        json_key(&teller->json, "holds");
-        json_array_begin(&teller->json);
-    }
-}
-
-static void close_teller(struct teller *teller)
-{
-    if (teller->is_checking && teller->is_json) {
-        json_array_end(&teller->json);
-        json_object_end(&teller->json);
-        text_add(teller->out, "\n");
-    }
-    console_close(&teller->console);
+    struct teller *teller = context;
+    struct err ignored; /* it is told without figures then */
+    err_clear(&ignored);
+    teller->has_rejected = load_result_decode(result, teller->arena, &teller->rejected, &ignored);
 }
 
 static void say_second(void *context, const struct load_second *second)
@@ -163,22 +145,70 @@ static void say_second(void *context, const struct load_second *second)
              (unsigned long long)second->error_count);
 }
 
-static bool run_job(const struct load_job *job, const char *format, struct arena *arena,
-                    struct text *out, struct err *err)
+static bool run_job(const struct load_job *job, struct teller *teller, struct arena *arena,
+                    struct load_result *out, struct err *err)
 {
     struct host *here = NULL;
-    struct load_result result = {0};
-    struct teller teller;
-    struct load_progress progress = {.context = &teller, .note = say_note, .second = say_second};
+    struct load_progress progress = {
+        .context = teller, .note = say_note, .second = say_second, .rejected = keep_rejected};
     int64_t limit_ms = job->operation == LOAD_DRIVE ? load_drive_limit_ms(&job->workload)
                                                     : job->workload.prepare_timeout_ms;
-    open_teller(&teller, job, format, out);
-    bool ok =
-        host_open(NULL, CLOCK_NEVER, &here, err) &&
-        load_run(here, NULL, job, clock_deadline_ms(limit_ms), &progress, arena, &result, err);
+    console_open(&teller->console);
+    bool ok = host_open(NULL, CLOCK_NEVER, &here, err) &&
+              load_run(here, NULL, job, clock_deadline_ms(limit_ms), &progress, arena, out, err);
     host_close(here);
-    close_teller(&teller);
-    return ok && (job->operation != LOAD_DRIVE || load_report(&result, format, arena, out, err));
+    console_close(&teller->console);
+    return ok;
+}
+
+/* ---- what is printed ---- */
+
+static void put_findings(const struct teller *teller, struct json *json, struct text *out)
+{
+    const char *at = teller->holds.data;
+    const char *end = at + teller->holds.size;
+    for (; at < end; at += strlen(at) + 1) {
+        if (json != NULL) {
+            json_string(json, at);
+        } else {
+            text_addf(out, "%s\n", at);
+        }
+    }
+}
+
+/* Of all that is no drive, and of a drive without figures: how it went. */
+static void report_outcome(const struct teller *teller, bool is_json, const struct err *why,
+                           struct text *out)
+{
+    struct json json;
+    if (!is_json) {
+        put_findings(teller, NULL, out);
+        return;
+    }
+    json_open(&json, out);
+    json_object_begin(&json);
+    load_report_outcome(why, &json);
+    if (teller->is_checking) {
+        json_key(&json, "holds");
+        json_array_begin(&json);
+        put_findings(teller, &json, out);
+        json_array_end(&json);
+    }
+    json_object_end(&json);
+    text_add_char(out, '\n');
+}
+
+/* why: NULL, or what failed; what is known by then is printed all the same. */
+static bool report(const struct load_job *job, const char *format, const struct teller *teller,
+                   const struct load_result *result, const struct err *why, struct arena *arena,
+                   struct text *out, struct err *err)
+{
+    bool is_drive = job->operation == LOAD_DRIVE;
+    if (is_drive && (why == NULL || teller->has_rejected)) {
+        return load_report(why == NULL ? result : &teller->rejected, format, why, arena, out, err);
+    }
+    report_outcome(teller, strcmp(format, "json") == 0, why, out);
+    return !out->failed || err_memory(err);
 }
 
 int command_load(const struct cli *cli)
@@ -186,17 +216,28 @@ int command_load(const struct cli *cli)
     struct arena arena;
     struct text out;
     struct err err;
+    struct err failure;
     struct load_job job = {0};
+    struct load_result result = {0};
+    struct teller teller = {.arena = &arena};
     err_clear(&err);
+    err_clear(&failure);
     arena_open(&arena, ARENA_BYTES);
     text_open(&out, &arena);
-    bool ok = read_job(cli, &job, &arena, &err) &&
-              run_job(&job, cli_text(cli, "--format"), &arena, &out, &err);
-    const char *text = ok ? text_done(&out) : NULL;
-    if (ok && text == NULL) {
-        ok = err_memory(&err);
+    text_open(&teller.holds, &arena);
+    bool is_read = read_job(cli, &job, &arena, &failure);
+    teller.is_checking = is_read && job.operation == LOAD_CHECK_ALL;
+    bool ok = is_read && run_job(&job, &teller, &arena, &result, &failure);
+    bool is_told = report(&job, cli_text(cli, "--format"), &teller, &result, ok ? NULL : &failure,
+                          &arena, &out, &err);
+    const char *text = is_told ? text_done(&out) : NULL;
+    if (is_told && text == NULL) {
+        err_memory(&err);
     }
-    int status = ok ? command_print(text) : command_fail(&err);
+    int status = text != NULL ? command_print(text) : command_fail(&err);
+    if (!ok) {
+        status = command_fail(&failure);
+    }
     arena_close(&arena);
     return status;
 }

@@ -9,12 +9,27 @@
 #include "store/views.h"
 #include "sweeper/load_rows.h"
 
+void load_report_outcome(const struct err *why, struct json *json)
+{
+    char reason[sizeof why->text + sizeof why->hint + sizeof why->origin];
+    if (why != NULL) {
+        err_format(why, reason, sizeof reason);
+    }
+    json_key(json, "status");
+    json_string(json, why == NULL ? "done" : why->class == ERR_STOP ? "stopped" : "failed");
+    json_key(json, "class");
+    json_string(json, why != NULL ? err_class_name(why->class) : NULL);
+    json_key(json, "reason");
+    json_string(json, why != NULL ? reason : NULL);
+}
+
 static void report_json(const struct load_result *result, const struct store_result *rows,
-                        const char *flags, struct text *out)
+                        const char *flags, const struct err *why, struct text *out)
 {
     struct json json;
     json_open(&json, out);
     json_object_begin(&json);
+    load_report_outcome(why, &json);
     view_result_json(rows, &json);
     json_key(&json, "clients");
     json_int(&json, result->client_count);
@@ -134,6 +149,17 @@ static void report_metrics(const struct store_result *rows, struct text *out)
     }
 }
 
+static void report_retries(const struct store_result *rows, struct text *out)
+{
+    for (size_t i = 0; i < rows->statement_count; i++) {
+        const struct store_statement *row = &rows->statements[i];
+        if (row->retry_count > 0) {
+            text_addf(out, "retries: %llu after conflicts in %s\n",
+                      (unsigned long long)row->retry_count, row->transaction);
+        }
+    }
+}
+
 static void report_text(const struct load_result *result, const struct store_result *rows,
                         const char *flags, struct text *out)
 {
@@ -146,14 +172,15 @@ static void report_text(const struct load_result *result, const struct store_res
     if (flags[0] != '\0') {
         text_addf(out, "flags: %s\n", flags);
     }
+    report_retries(rows, out);
     for (size_t i = 0; i < rows->error_row_count; i++) {
         text_addf(out, "errors: %llu x %s in %s: %s\n", (unsigned long long)rows->errors[i].count,
                   rows->errors[i].code, rows->errors[i].transaction, rows->errors[i].text);
     }
 }
 
-bool load_report(const struct load_result *result, const char *format, struct arena *arena,
-                 struct text *out, struct err *err)
+bool load_report(const struct load_result *result, const char *format, const struct err *why,
+                 struct arena *arena, struct text *out, struct err *err)
 {
     struct store_result rows;
     if (!load_rows(result, arena, &rows, err)) {
@@ -164,7 +191,7 @@ bool load_report(const struct load_result *result, const char *format, struct ar
         return err_memory(err);
     }
     if (strcmp(format, "json") == 0) {
-        report_json(result, &rows, flags, out);
+        report_json(result, &rows, flags, why, out);
     } else if (strcmp(format, "table") == 0) {
         report_text(result, &rows, flags, out);
     } else {

@@ -515,7 +515,7 @@ static enum session_failure pg_classify(const struct session *session, const str
         }
     }
     bool is_lost = err->code == ERR_CODE_connection || err->code == ERR_CODE_timeout ||
-                   PQstatus(pg->conn) != CONNECTION_OK;
+                   pg->is_copying || PQstatus(pg->conn) != CONNECTION_OK;
     return is_lost ? SESSION_LOST : SESSION_WRONG;
 }
 

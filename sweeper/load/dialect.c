@@ -23,7 +23,8 @@ static const struct dialect_row rows[] = {
      .index_count = "select count(*) from pg_index where indrelid = to_regclass('{table}')"
                     " and indexrelid = to_regclass('{columns}')",
      .refresh = "analyze {table}",
-     .serial_next = "select setval(pg_get_serial_sequence('{table}', 'id'), max(id)) from {table}"},
+     .serial_next = "select setval(pg_get_serial_sequence('{table}', 'id'), max(id)) from {table}",
+     .claim = "select case when pg_try_advisory_lock(25698, 29559) then 1 else 0 end"},
     {.dialect = DIALECT_MYSQL,
      .serial = "integer not null auto_increment",
      .big_serial = "bigint not null auto_increment",
@@ -37,7 +38,8 @@ static const struct dialect_row rows[] = {
      .index_count = "select count(*) from information_schema.statistics"
                     " where table_schema = database() and table_name = '{table}'"
                     " and index_name = '{columns}'",
-     .refresh = "analyze table {table}"},
+     .refresh = "analyze table {table}",
+     .claim = "select get_lock(concat('dbsweep ', md5(database())), 0)"},
     {.dialect = DIALECT_SQLITE,
      .serial = "integer",
      .big_serial = "integer",

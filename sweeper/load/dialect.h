@@ -26,6 +26,8 @@ struct dialect_row {
     const char *index_count; /* above 0 where {table} has the index {columns} */
     const char *refresh;     /* statistics of {table}; NULL: none */
     const char *serial_next; /* lets the key go on after the last id; NULL: not needed */
+    const char *claim; /* 1 where this session alone may now change the workload's data, until it
+                          ends; 0 where another one does. NULL: that cannot be said */
     /* One number: rows of {table} minus entries of its index k_…, named by {columns}. NULL: not
      * cheap. */
     const char *index_gap;

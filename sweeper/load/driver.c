@@ -197,13 +197,18 @@ static size_t count_connected(const struct driver *driver)
 /* What the server said stays; the text says how far it came. */
 static bool too_few(const struct driver *driver, const struct err *why, struct err *err)
 {
-    err_set(err, ERR_CODE_workload, "%zu of %zu clients could connect: %.400s",
-            count_connected(driver), driver->client_count, why->text);
+    err_set(err, ERR_CODE_workload, "%zu of %zu clients could connect%s: %.400s",
+            count_connected(driver), driver->client_count,
+            driver->job->workload.prepared ? " and prepare" : "", why->text);
     err_native(err, why->native, why->native_text);
     for (int i = 0; i < why->context_count; i++) {
         err_while(err, "%s", why->context[i]);
     }
-    return err_hint(err, "see the server's limit on connections");
+    if (why->hint[0] != '\0') {
+        return err_hint(err, "%s", why->hint);
+    }
+    return why->code == ERR_CODE_connection ? err_hint(err, "see the server's limit on connections")
+                                            : false;
 }
 
 static bool wait_connected(struct driver *driver, struct err *err)

@@ -117,7 +117,8 @@ struct driver_watch {
     void (*measuring)(void *context); /* the window has begun */
     void (*second)(void *context, const struct load_second *second);
 };
-/* Opens the gate, keeps the time until every loop ended, and judges what came out. */
+/* Opens the gate, keeps the time until every loop ended, and judges what came out. Where that is
+ * not to be believed `out` has been filled nevertheless: it has transactions. */
 bool driver_run(struct driver *driver, const struct driver_watch *watch, struct load_result *out,
                 struct err *err) MUST_USE;
 /* Asks the server over a session of its own whether it has what the clients did. After a run. */

@@ -66,6 +66,7 @@ struct report {
     bool is_over;
     bool is_cancelled;
     bool is_hopeless;
+    int64_t given_up_ns; /* where that is so */
 };
 
 /* A second belongs to the phase that it begins in, and ends with the window at the latest. */
@@ -213,6 +214,7 @@ static bool watch(struct report *report, struct err *err)
         report_seconds(report, now);
         if (!report->is_hopeless && is_hopeless(report)) {
             report->is_hopeless = true;
+            report->given_up_ns = now;
             atomic_store(&driver->is_aborted, true);
         }
         if (aborted_ns == CLOCK_NEVER && atomic_load(&driver->is_aborted)) {
@@ -267,13 +269,10 @@ static void fill_result(const struct driver *driver, const struct report *report
 }
 
 /* Every loop has ended. Work that was complete before the window's end ended it. */
-static bool close_window(struct driver *driver, struct report *report, struct load_metric **out,
-                         size_t *out_count, struct err *err)
+static bool close_window(struct driver *driver, struct load_metric **out, size_t *out_count,
+                         struct err *err)
 {
     const struct workload *workload = driver->workload;
-    if (!report->is_over) {
-        report->cpu_s = cpu_seconds() - report->cpu_start_s;
-    }
     return workload->close_window == NULL ||
            workload->close_window(driver->plan, driver->arena, &driver->window.end_ns, out,
                                   out_count, err);
@@ -304,12 +303,15 @@ bool driver_run(struct driver *driver, const struct driver_watch *watched, struc
     if (driver_failure(driver, err)) {
         return false;
     }
-    if (report.is_hopeless) {
-        return give_up(driver, &report, err);
+    if (!report.is_over) {
+        report.cpu_s = cpu_seconds() - report.cpu_start_s;
+    }
+    if (report.is_hopeless && report.given_up_ns < driver->window.end_ns) {
+        driver->window.end_ns = report.given_up_ns; /* no loop reads it any more */
     }
     struct load_metric *metrics = NULL;
     size_t metric_count = 0;
-    if (!close_window(driver, &report, &metrics, &metric_count, err)) {
+    if (!report.is_hopeless && !close_window(driver, &metrics, &metric_count, err)) {
         return false;
     }
     report_seconds(&report, driver->window.end_ns + REPORT_DELAY_MS * NS_PER_MS);
@@ -317,5 +319,6 @@ bool driver_run(struct driver *driver, const struct driver_watch *watched, struc
     fill_result(driver, &report, out);
     out->metrics = metrics;
     out->metric_count = metric_count;
-    return driver_collect(driver, out, err) && driver_judge(driver, out, err);
+    return driver_collect(driver, out, err) &&
+           (report.is_hopeless ? give_up(driver, &report, err) : driver_judge(driver, out, err));
 }

@@ -9,7 +9,7 @@
  *     go    ->                       drives
  *           <- measuring             the warm-up is over
  *           <- second*               one a second: phase, throughput, p99
- *           <- result | error        and ends
+ *           <- result | [rejected] error   and ends
  */
 #ifndef SWEEPER_LOAD_LOAD_H
 #define SWEEPER_LOAD_LOAD_H
@@ -133,7 +133,8 @@ enum load_frame {
     LOAD_FRAME_MEASURING, /* empty: the warm-up is over */
     LOAD_FRAME_PROGRESS,  /* string: "loading oltp, 4 tables: 40 %, 12s left" */
     LOAD_FRAME_RESULT,    /* struct load_result */
-    LOAD_FRAME_ERROR      /* struct err */
+    LOAD_FRAME_ERROR,     /* struct err */
+    LOAD_FRAME_REJECTED   /* struct load_result of a drive that failed; its error follows */
 };
 
 enum load_phase { LOAD_PHASE_WARM_UP, LOAD_PHASE_MEASURE, LOAD_PHASE_DRAIN };
@@ -226,6 +227,8 @@ struct load_progress {
     void (*note)(void *context, const char *text);
     /* Asked after each second; true ends the work of a team with err `ended_early`. NULL: never. */
     bool (*is_over)(void *context);
+    /* What was measured although the drive failed, encoded, before its error is known. */
+    void (*rejected)(void *context, struct bytes result);
 };
 
 /* A worker under way on a host; its program is `program` (argv[0]; NULL: this executable). */

@@ -8,7 +8,13 @@
 
 #include "sweeper/load/dialect.h"
 
-enum { SQL_BYTES = 2048, MARK_BYTES = 128 };
+enum {
+    SQL_BYTES = 2048,
+    MARK_BYTES = 128,
+    CLAIM_STEP_MS = 100,
+    CLAIM_TELL_MS = 1000,
+    CLAIM_ANSWER_MS = 10000
+};
 
 struct found {
     const struct dialect_row *dialect;
@@ -63,6 +69,46 @@ bool mark_check(struct session *session, const char *table, int64_t deadline, st
         err_set(err, ERR_CODE_foreign_data, "a table or view %s exists that dbsweep did not make",
                 table);
         return err_hint(err, "use a database of its own for the workload: nothing was touched");
+    }
+    return true;
+}
+
+/* The answer comes at once: it has a deadline of its own, so that what is waited for is what is
+ * reported. */
+static bool try_claim(struct session *session, const char *sql, bool *out, struct err *err)
+{
+    const char *answer = NULL;
+    struct arena arena;
+    arena_open(&arena, 1u << 16);
+    bool ok = session_value(session, sql, clock_deadline_ms(CLAIM_ANSWER_MS), &arena, &answer, err);
+    *out = ok && answer != NULL && strcmp(answer, "1") == 0;
+    arena_close(&arena);
+    return ok || err_while(err, "claiming the workload's data");
+}
+
+bool mark_claim(struct session *session, int64_t deadline, void (*note)(void *, const char *),
+                void *context, struct err *err)
+{
+    const char *sql = dialect_of(session->driver->dialect)->claim;
+    int64_t told = clock_deadline_ms(CLAIM_TELL_MS);
+    bool is_told = note == NULL;
+    bool is_claimed = sql == NULL;
+    while (!is_claimed) {
+        if (!try_claim(session, sql, &is_claimed, err)) {
+            return false;
+        }
+        if (!is_claimed && clock_passed(deadline)) {
+            err_set(err, ERR_CODE_timeout,
+                    "another session of dbsweep loads or removes the workload's data here");
+            return err_hint(err, "wait for its end, or give this workload a database of its own");
+        }
+        if (!is_claimed && !is_told && clock_passed(told)) {
+            note(context, "waiting for another session of dbsweep that loads or removes data here");
+            is_told = true;
+        }
+        if (!is_claimed) {
+            clock_pause_until(clock_deadline_ms(CLAIM_STEP_MS));
+        }
     }
     return true;
 }

@@ -19,6 +19,11 @@ bool mark_look_up(struct session *session, const char *table, int64_t deadline,
 /* Fails with foreign_data unless the table is absent or ours. */
 bool mark_check(struct session *session, const char *table, int64_t deadline,
                 struct err *err) MUST_USE;
+/* Waits until no other session changes the workload's data in this database; none will while this
+ * one lives. Two loads at once would spoil each other. Where the server knows no such locks
+ * (SQLite) it claims nothing. note (may be NULL) is told of a wait. */
+bool mark_claim(struct session *session, int64_t deadline, void (*note)(void *, const char *),
+                void *context, struct err *err) MUST_USE;
 /* Creates a marked table. */
 bool mark_create(struct session *session, const char *table, const char *columns, int64_t deadline,
                  struct err *err) MUST_USE;

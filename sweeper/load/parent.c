@@ -3,6 +3,7 @@
  * a stop is asked.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -46,13 +47,17 @@ static bool tell_end(struct load_worker *worker, struct err *err)
         return err_set(err, ERR_CODE_workload, "the load worker was lost: %s", ended.text);
     }
     const char *said = result.error_text != NULL ? result.error_text : "";
+    const char *colon = said[0] != '\0' ? ": " : "";
     if (result.signal_number != 0) {
-        err_set(err, ERR_CODE_workload, "the load worker was ended by signal %d: %.300s",
-                result.signal_number, said);
+        err_set(err, ERR_CODE_workload, "the load worker was ended by signal %d%s%.300s",
+                result.signal_number, colon, said);
+        if (result.signal_number == SIGKILL) {
+            err_hint(err, "the system's log says whether its memory ran out");
+        }
         return err_native(err, result.signal_number, "signal");
     }
-    err_set(err, ERR_CODE_workload, "the load worker ended with status %d: %.300s",
-            result.exit_status, said);
+    err_set(err, ERR_CODE_workload, "the load worker ended with status %d%s%.300s",
+            result.exit_status, colon, said);
     return err_native(err, result.exit_status, "exit");
 }
 
@@ -142,6 +147,11 @@ static enum frame_answer answer(struct load_worker *worker, uint8_t kind, struct
         return FRAME_WENT_BY;
     case LOAD_FRAME_RESULT:
         return FRAME_RESULT;
+    case LOAD_FRAME_REJECTED:
+        if (progress != NULL && progress->rejected != NULL) {
+            progress->rejected(progress->context, payload);
+        }
+        return FRAME_WENT_BY;
     case LOAD_FRAME_ERROR:
         wire_err(&wire, err);
         return FRAME_FAILED;

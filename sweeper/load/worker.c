@@ -13,6 +13,7 @@
 
 #include "sweeper/base/stop.h"
 #include "sweeper/load/driver.h"
+#include "sweeper/load/mark.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 50000, /* the parent waits a little longer */
@@ -198,6 +199,17 @@ static bool send_result(struct worker *worker, const struct load_result *result)
            send_frame(worker, LOAD_FRAME_RESULT, &payload);
 }
 
+/* What is not believed is told all the same: errors are counted in it, too. */
+static void send_rejected(struct worker *worker, const struct load_result *result)
+{
+    struct text payload;
+    struct err why = worker->err;
+    text_open(&payload, &worker->arena);
+    (void)(load_result_encode(result, &payload, &worker->err) &&
+           send_frame(worker, LOAD_FRAME_REJECTED, &payload));
+    worker->err = why;
+}
+
 /* ---- operations ---- */
 
 static bool find_parts(struct worker *worker, const struct workload **workload,
@@ -240,6 +252,9 @@ static bool drive_clients(struct worker *worker, const struct workload *workload
         wait_for_go(worker);
         ok = driver_run(driver, &watch, &result, &worker->err) &&
              driver_confirm(driver, &worker->err) && send_result(worker, &result);
+        if (!ok && result.transaction_count > 0) {
+            send_rejected(worker, &result);
+        }
     }
     driver_close(driver);
     return ok;
@@ -296,7 +311,12 @@ static bool set_up(struct worker *worker, const struct workload *workload, const
                         &worker->err)) {
         return false;
     }
-    bool ok = call_operation(worker, workload, plan, session);
+    bool changes = worker->job.operation == LOAD_PREPARE || worker->job.operation == LOAD_RESET ||
+                   worker->job.operation == LOAD_CLEANUP;
+    bool ok = (!changes || session == NULL ||
+               mark_claim(session, clock_deadline_ms(worker->job.workload.prepare_timeout_ms),
+                          send_note, worker, &worker->err)) &&
+              call_operation(worker, workload, plan, session);
     if (sessions != NULL) {
         sessions->close(session);
     }

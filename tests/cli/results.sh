@@ -41,6 +41,38 @@ done
 # shellcheck disable=SC2016
 run_ok 'a reader that goes early' bash -c '"$1" rank small.db | true' bash "$DBSWEEP"
 
+# The load alone: an object whatever comes out, figures of a run that is not believed among it.
+load=("$DBSWEEP" load)
+alone=(--backend sqlite --connect alone.sqlite --format json --quiet)
+drive=(--warm-up 0s --measure 500ms)
+outcome() {
+    jq -r '[.status, .class, .reason != null] | tostring' <<<"$OUTPUT"
+}
+run_status 'load run without data' 2 "${load[@]}" oltp run "${alone[@]}"
+is 'says so as JSON' "$(outcome)" '["failed","PLAN",true]'
+run_ok 'load prepare' "${load[@]}" oltp prepare "${alone[@]}" --rows 100
+is 'says so as JSON' "$(outcome)" '["done",null,false]'
+run_ok 'load check' "${load[@]}" oltp check "${alone[@]}" --rows 100
+is 'says so as JSON' "$(jq -r '[.status, (.holds | length)] | tostring' <<<"$OUTPUT")" '["done",1]'
+run_ok 'load run' "${load[@]}" oltp run "${alone[@]}" "${drive[@]}" --rows 100
+is 'says so as JSON' "$(outcome)" '["done",null,false]'
+run_status 'load run of a wrong mix' 2 "${load[@]}" oltp run "${alone[@]}" --mix nope
+is 'says so as JSON' "$(outcome)" '["failed","PLAN",true]'
+printf 'insert into taken values (1);\n' >taken.sql
+sqlite3 alone.sqlite 'create table taken (a integer primary key); insert into taken values (1)'
+run_status 'load run over the error budget' 1 "${load[@]}" script run "${alone[@]}" "${drive[@]}" \
+    --scripts taken.sql --reset none
+is 'says so as JSON' "$(outcome)" '["failed","POINT",true]'
+is 'with what was counted' "$(jq -r '[(.errors | length), .metrics.error_pct,
+    (.errors[0].count == .transactions[0].errors), .transactions[0].retries] | tostring' \
+    <<<"$OUTPUT")" '[1,100,true,0]'
+run_status 'as a table too' 1 "${load[@]}" script run "${alone[@]}" "${drive[@]}" \
+    --scripts taken.sql --reset none --format table
+like 'and by code' "$OUTPUT" '*errors: *[0-9] x SQLITE 1555 in taken: *'
+run_ok 'a command counts no statements' "${load[@]}" command run --preset time --command true \
+    "${drive[@]}" --format json
+is 'and none a minute' "$(jq -c '[.totals.tpm, .totals.spm]' <<<"$OUTPUT")" '[null,null]'
+
 run_ok 'the store knows how to restore' "$DBSWEEP" restore small.db
 like 'and that the baseline is there' "$ERRORS" '*is proved*'
 run_ok 'so does the sweep file' "$DBSWEEP" restore small.cfg

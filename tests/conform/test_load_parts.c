@@ -224,6 +224,29 @@ static void loads_by_as_many_sessions_as_asked(struct subject *subject)
     MUST(tpcc_run(subject, LOAD_CLEANUP));
 }
 
+/* Two that load the same tables would spoil each other: the second one waits, says so, and finds
+ * the data there, or says what it waited for. */
+static void waits_for_another_session_that_loads(struct subject *subject)
+{
+    struct listener listener = {.subject = subject};
+    if (subject->session->driver->socket(subject->session) < 0) {
+        return; /* an embedded database has no such locks */
+    }
+    begin_oltp(subject);
+    MUST(mark_claim(subject->session, LONG_DEADLINE, NULL, NULL, &subject->err));
+    subject->job.workload.prepare_timeout_ms = 1500;
+    assert_false(load(&listener));
+    assert_int_equal(subject->err.code, ERR_CODE_timeout);
+    HOLDS(subject->err.text, "another session of dbsweep");
+    assert_int_equal(listener.rows, 0);
+    assert_int_equal(listener.other, 1); /* the note of the wait */
+    subject->job.workload.prepare_timeout_ms = MINUTES_10_MS;
+    subject_close_session(subject);
+    subject_open_session(subject);
+    MUST(tpcc_run(subject, LOAD_PREPARE));
+    MUST(tpcc_run(subject, LOAD_CLEANUP));
+}
+
 /* ---- what is said ---- */
 
 static void says_how_far_it_is(struct subject *subject)
@@ -388,6 +411,7 @@ static const struct load_test tests[] = {
     LOAD_TEST(tpcc_is_the_same_by_one_and_by_four),
     LOAD_TEST(oltp_is_the_same_by_one_and_by_four),
     LOAD_TEST(loads_by_as_many_sessions_as_asked),
+    LOAD_TEST(waits_for_another_session_that_loads),
     LOAD_TEST(says_how_far_it_is),
     LOAD_TEST(tpcc_goes_on_after_a_kill),
     LOAD_TEST(oltp_goes_on_after_a_kill),

@@ -111,6 +111,15 @@ printf 'select 1;\n\\sleep 5\n' >"$TMP/sql/sleepy.sql"
 run_status 'what is refused' 2 "$DBSWEEP" load script run "${there[@]}" \
     --scripts "$TMP/sql/sleepy.sql"
 like 'has a place and a remedy' "$ERRORS" '*sleepy.sql:2: *sleep is not possible*think_time*'
+printf 'copy account to stdout;\n' >"$TMP/sql/copy.sql"
+run_status 'COPY is no statement to drive' 1 "$DBSWEEP" load script run "${there[@]:0:5}" \
+    --scripts "$TMP/sql/copy.sql" --reset none --warm-up 0s --measure 1s
+like 'and is named' "$ERRORS" '*COPY cannot be driven*'
+printf 'selec 1;\n' >"$TMP/sql/wrong.sql"
+run_status 'neither is what the server refuses' 1 "$DBSWEEP" load script run "${there[@]:0:5}" \
+    --scripts "$TMP/sql/wrong.sql" --reset none --warm-up 0s --measure 1s
+like 'which is no matter of connections' "$ERRORS" '*syntax error*preparing: selec 1*'
+is 'nor said to be one' "$(grep -c 'limit on connections' <<<"$ERRORS")" 0
 run_ok 'cleanup' "$DBSWEEP" load script cleanup "${there[@]}"
 is 'leaves nothing' "$(own_psql "select count(*) from pg_class where relkind = 'r'
     and relnamespace = 'public'::regnamespace")" 0

@@ -68,7 +68,11 @@ is 'with the JSON of a trial' "$(jq -r '[(.totals.notpm > 0), (.metrics.notpm > 
     <<<"$OUTPUT")" '[true,true,true,"nurand",3,0]'
 own_psql "update customer set c_balance = c_balance + 1 where c_d_id = 2 and c_id = 5" >"$TMP/out"
 run_status 'what is broken is found' 1 "$DBSWEEP" load tpcc check "${there[@]}"
-like 'and named' "$ERRORS" '*consistency condition 10 of TPC-C is broken 1 times*'
+like 'and named' "$ERRORS" '*consistency condition 10 of TPC-C is broken 1 time:*; condition 12 1 time:*'
+is 'beside what holds' "$(grep -c ' holds: ' <<<"$OUTPUT")" 9
+run_status 'which JSON says too' 1 "$DBSWEEP" load tpcc check "${there[@]}" --format json
+is 'as an object' "$(jq -r '[.status, .class, (.reason | test("condition 10")), (.holds | length)] |
+    tostring' <<<"$OUTPUT")" '["failed","POINT",true,10]'
 run_ok 'a used load is made anew' "$DBSWEEP" load tpcc prepare "${there[@]}"
 run_ok 'and is whole' "$DBSWEEP" load tpcc check "${there[@]}"
 run_status 'other data are not driven' 1 "$DBSWEEP" load tpcc run "${there[@]}" \

@@ -114,18 +114,20 @@ static bool ended_well(const struct belief *belief, struct err *err)
     const char *said = end->output + end->output_size - tail;
     char words[301];
     host_last_words(said, tail, words, sizeof words);
+    const char *colon = words[0] != '\0' ? ": " : "";
     if (end->timed_out) {
-        err_set(err, ERR_CODE_timeout, "the command did not end in time and was ended: %s", words);
+        err_set(err, ERR_CODE_timeout, "the command did not end in time and was ended%s%s", colon,
+                words);
         return err_hint(err, "workload.measure and workload.drain bound how long it may take");
     }
     if (end->signal_number != 0) {
-        err_set(err, ERR_CODE_command_failed, "the command was ended by signal %d: %s",
-                end->signal_number, words);
+        err_set(err, ERR_CODE_command_failed, "the command was ended by signal %d%s%s",
+                end->signal_number, colon, words);
         return err_native(err, end->signal_number, "signal");
     }
     if (end->exit_status != 0) {
-        err_set(err, ERR_CODE_command_failed, "the command exited with status %d: %s",
-                end->exit_status, words);
+        err_set(err, ERR_CODE_command_failed, "the command exited with status %d%s%s",
+                end->exit_status, colon, words);
         return err_native(err, end->exit_status, "exit");
     }
     if (belief->preset->aborted != NULL &&

@@ -110,17 +110,26 @@ bool tpcc_count_orders(struct session *session, int64_t deadline, int64_t *out, 
     return read_count(session, "select sum(d_next_o_id) from district", deadline, out, err);
 }
 
-static bool check_condition(struct session *session, size_t index, int64_t deadline,
-                            struct err *err)
+static bool count_broken(struct session *session, size_t index, int64_t deadline, int64_t *out,
+                         struct err *err)
 {
-    int64_t broken = 0;
-    if (!read_count(session, conditions[index].sql, deadline, &broken, err)) {
-        return err_while(err, "asking for consistency condition %d", conditions[index].number);
+    return read_count(session, conditions[index].sql, deadline, out, err) ||
+           err_while(err, "asking for consistency condition %d", conditions[index].number);
+}
+
+/* The first one that is broken is the error, the others are told behind it. */
+static bool add_broken(size_t index, int64_t broken, struct err *err)
+{
+    const char *times = broken == 1 ? "" : "s";
+    size_t used = strlen(err->text);
+    if (err->code == ERR_CODE_none) {
+        return err_set(err, ERR_CODE_workload_check,
+                       "consistency condition %d of TPC-C is broken %lld time%s: %s",
+                       conditions[index].number, (long long)broken, times, conditions[index].what);
     }
-    return broken == 0 ||
-           err_set(err, ERR_CODE_workload_check,
-                   "consistency condition %d of TPC-C is broken %lld times: %s",
-                   conditions[index].number, (long long)broken, conditions[index].what);
+    snprintf(err->text + used, sizeof err->text - used, "; condition %d %lld time%s: %s",
+             conditions[index].number, (long long)broken, times, conditions[index].what);
+    return false;
 }
 
 static bool check_cardinalities(const struct tpcc_plan *plan, struct session *session,
@@ -173,15 +182,18 @@ bool tpcc_check(const struct load_job *job, const void *data, struct session *se
         return false;
     }
     for (size_t i = 0; i < COUNT_OF(conditions); i++) {
+        int64_t broken = 0;
         bool is_due =
             conditions[i].when == ALWAYS ||
             (is_thorough && (conditions[i].when == THOROUGHLY || found == TPCC_DATA_FRESH));
-        if (is_due && !check_condition(session, i, deadline, err)) {
+        if (is_due && !count_broken(session, i, deadline, &broken, err)) {
             return false;
         }
-        if (is_thorough) {
+        if (broken > 0) {
+            add_broken(i, broken, err);
+        } else if (is_thorough) {
             note_condition(i, is_due, note, context);
         }
     }
-    return true;
+    return err->code == ERR_CODE_none;
 }
