@@ -9,7 +9,7 @@
 #include "store/layout.h"
 #include "sweeper/base/json.h"
 
-enum { SHOWN_PAIRS = 10, NAME_WIDTH = 28, SHARE_WIDTH = 22 };
+enum { SHOWN_PAIRS = 10, SHOWN_LEVELS = 16, NAME_WIDTH = 28, SHARE_WIDTH = 22 };
 
 static const double LEAST_SHOWN_SHARE = 0.005;
 
@@ -110,11 +110,12 @@ static void put_axis(const struct effects_table *table, const struct effects_res
     const struct effects_axis *axis = &table->data->axes[entry->j];
     put_name(out, axis->name);
     put_share(entry->effect, out);
-    for (size_t v = 0; v < axis->level_count; v++) {
+    for (size_t v = 0; v < axis->level_count && v < SHOWN_LEVELS; v++) {
         const struct effect_level *level = &result->effects.levels[entry->j][v];
         const char *display = layout_line(out->arena, axis->levels[v].display, SIZE_MAX);
         text_addf(out, "  %s %s%%", display != NULL ? display : "", signed_pct(level->value).text);
     }
+    text_add(out, axis->level_count > SHOWN_LEVELS ? "  …" : "");
     put_p(entry->effect, out);
     text_add_char(out, '\n');
 }

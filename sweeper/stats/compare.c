@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { HOLM_ARMS = 2000, LEAST_DISTANCES = 6, OUTLIER_MADS = 5, OUTLIER_RUNS = 3 };
+enum { HOLM_ARMS = 1000, LEAST_DISTANCES = 6, OUTLIER_MADS = 5, OUTLIER_RUNS = 3 };
 
 static const double POWER = 0.8;
 

@@ -56,7 +56,7 @@ size_t compare_with_best(const struct compare_arm *arms, size_t count, double co
                          double *scratch, bool *out_possibly_best);
 
 /* The places that an arm may truly have: [1 + arms significantly better, K - arms significantly
- * worse], by Holm's procedure over its K - 1 comparisons; above 2,000 arms by the coarser bound of
+ * worse], by Holm's procedure over its K - 1 comparisons; above 1,000 arms by the coarser bound of
  * Bonferroni with the largest standard error. Arms must be sorted by mean, best first, all with
  * runs. Where noise is not known: [1, K]. scratch: 3 * count numbers. */
 void compare_rank_intervals(const struct compare_arm *arms, size_t count, double confidence,

@@ -184,18 +184,18 @@ static void places_are_told_by_holm(void **state)
 static void very_many_arms_are_placed_coarsely(void **state)
 {
     (void)state;
-    enum { MANY = 2400 };
+    enum { MANY = 2400, GROUP = MANY / 4 };
     static struct compare_arm arms[MANY];
     static double scratch[3 * MANY];
     static int low[MANY];
     static int high[MANY];
     /* Four groups far apart; within a group nothing is told. */
     for (int i = 0; i < MANY; i++)
-        arms[i] = plain_arm(-1000.0 * (i / 600));
+        arms[i] = plain_arm(-1000.0 * (i / GROUP));
     compare_rank_intervals(arms, MANY, 0.95, scratch, low, high);
     for (int i = 0; i < MANY; i++) {
-        assert_int_equal(low[i], 1 + i / 600 * 600);
-        assert_int_equal(high[i], (i / 600 + 1) * 600);
+        assert_int_equal(low[i], 1 + i / GROUP * GROUP);
+        assert_int_equal(high[i], (i / GROUP + 1) * GROUP);
     }
 }
 
