@@ -74,7 +74,7 @@ static int compare_durations(const void *a, const void *b)
 
 static int64_t typical_duration(const struct past_trial *trials, size_t count)
 {
-    int64_t last[TYPICAL_OF];
+    int64_t last[TYPICAL_OF] = {0};
     size_t used = 0;
     for (size_t i = count; i > 0 && used < TYPICAL_OF; i--) {
         if (trials[i - 1].state == TRIAL_DONE && !trials[i - 1].is_censored) {

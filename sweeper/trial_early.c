@@ -47,6 +47,14 @@ bool early_check(const struct sweep *sweep, struct err *err)
     return err_hint(err, "leave early_kill out");
 }
 
+/* Whether throughput may dip for a time of which nothing is known: a look in a dip would see a
+ * loser where there is none. */
+static bool has_unknown_cycle(const struct sweep *sweep)
+{
+    bool may_dip = workload_writes(&sweep->workload) || sweep->target.replay.cycle_ms > 0;
+    return may_dip && sweep->early.cycle_ms == 0;
+}
+
 static bool is_default(const struct plan *plan, const struct history *history)
 {
     const struct strategy_spec *spec = &plan->sweep.strategy;
@@ -54,7 +62,8 @@ static bool is_default(const struct plan *plan, const struct history *history)
     if (strategy != NULL && strategy->resolve != NULL) {
         strategy = strategy->resolve(spec, &plan->grid, history);
     }
-    return strategy != NULL && strcmp(strategy->name, "gp") == 0;
+    return strategy != NULL && strcmp(strategy->name, "gp") == 0 &&
+           !has_unknown_cycle(&plan->sweep);
 }
 
 bool early_is_asked(const struct plan *plan, const struct history *history)

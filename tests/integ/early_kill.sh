@@ -81,6 +81,18 @@ is 'a point that ran to its end is not ended early later' "$(store_query "$TMP/r
     early.trial_id < late.trial_id AND early.flags NOT LIKE '%killed%' AND
     late.flags LIKE '%killed%'")" 0
 
+# ---- where nobody asked ----
+early_sweep default 'kind = "gp"; trials = 60;'
+run_status 'where gp chooses' 1 "$DBSWEEP" run "$TMP/default.cfg"
+is 'losers are ended early, too' "$(($(count_trials default "$killed") > 0))" 1
+is 'confirmations never are' "$(count_trials default "$killed AND purpose <> 'explore'")" 0
+early_sweep dips 'kind = "gp"; trials = 60;' '' 'cycle = "300s";'
+run_status 'where throughput dips' 1 "$DBSWEEP" run "$TMP/dips.cfg"
+is 'in cycles that nobody named, none is' "$(count_trials dips "$killed")" 0
+early_sweep never 'kind = "gp"; early_kill = false; trials = 60;'
+run_status 'where it is switched off' 1 "$DBSWEEP" run "$TMP/never.cfg"
+is 'none is' "$(count_trials never "$killed")" 0
+
 # ---- kill -9 between ----
 library=$(kill_at_library)
 early_sweep dead 'kind = "grid"; early_kill = true;'
