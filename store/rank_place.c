@@ -194,8 +194,13 @@ static void tie(const struct ranking *ranking, const struct field *field)
 
 /* ---- places and order ---- */
 
+/* Of two that cannot be told from the best either may be it, whatever Holm's steps say of them. */
 static void find_places(const struct ranking *ranking, const struct field *field)
 {
+    int tied = 0;
+    for (size_t i = 0; i < field->count; i++) {
+        tied += field->winners[i].row.tied;
+    }
     for (size_t i = 0; i < field->count; i++) {
         field->arms[i] = field->winners[i].stat;
     }
@@ -206,6 +211,10 @@ static void find_places(const struct ranking *ranking, const struct field *field
         struct rank_candidate *winner = &field->winners[i];
         winner->row.rank_low = field->low[i];
         winner->row.rank_high = field->high[i];
+        if (winner->row.tied) {
+            winner->row.rank_low = 1;
+            winner->row.rank_high = tied > field->high[i] ? tied : field->high[i];
+        }
         bool was_chosen = !winner->row.confirmed && !winner->row.baseline;
         winner->merit = was_chosen ? field->scratch[i] : winner->stat.mean;
     }

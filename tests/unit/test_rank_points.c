@@ -195,6 +195,29 @@ static void places_and_chances_are_told(void **state)
     assert_says(explained(), "Its true place is between 1 and 2 of 3.");
 }
 
+/* Far points take Holm's first steps, so that the last one asks less than what tells the tied. */
+static void the_tied_may_have_each_others_places(void **state)
+{
+    (void)state;
+    begin_sweep(&fill_sweep);
+    int64_t here = anywhere();
+    add_three(baseline(), here, 50);
+    for (int i = 1; i <= 6; i++) {
+        add_three(point_of(i), here, 50 + i);
+    }
+    add_three(point_of(8), here, 100);
+    add_three(point_of(16), here, 100 * exp(2.4 * S * sqrt(2.0 / 3)));
+    compute((struct rank_options){0});
+    assert_int_equal(table.rows[0].point_id, point_of(16));
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(table.rows[i].tied);
+        assert_int_equal(table.rows[i].rank_low, 1);
+        assert_int_equal(table.rows[i].rank_high, 2);
+    }
+    assert_int_equal(table.rows[2].rank_low, 3);
+    assert_null(strstr(explained(), "beyond doubt"));
+}
+
 /* ---- drift ---- */
 
 /* A baseline before each of eight points and after the last, each run slower than the one before
@@ -363,6 +386,7 @@ int main(void)
         CASE(the_tied_stand_by_safety),
         CASE(the_server_as_found_is_first_of_equals),
         CASE(places_and_chances_are_told),
+        CASE(the_tied_may_have_each_others_places),
         CASE(drifting_values_are_corrected_and_kept),
         CASE(a_quiet_baseline_corrects_nothing),
         CASE(few_baselines_are_not_testable),
