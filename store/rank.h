@@ -14,7 +14,7 @@
  * runs alone, which had no part in choosing it; it is compared with the baseline by Welch's t over
  * the runs that both had in the confirmation. Where some were confirmed, only they (and the
  * baseline) are possibly best, save a point that was not and is better than all of them beyond
- * doubt. Among the tied, those within 1 % of the best stand in the order of safety (durability),
+ * doubt. Among the tied, those within 0.5 % of the best stand in the order of safety (durability),
  * nearness to the server as found (settings changed), and memory.
  */
 #ifndef STORE_RANK_H

@@ -182,15 +182,15 @@ static void say_order(const struct group *group, struct text *out)
     } else if (is_ahead(group->table, first, next)) {
         text_add(out, "its value is the best of them");
     } else if (first->durable != next->durable) {
-        text_add(out, "it is no worse by more than 1 %, and more durable");
+        text_add(out, "it is no worse by more than 0.5 %, and more durable");
     } else if (first->changed != next->changed) {
         text_addf(out,
-                  "it is no worse by more than 1 %%, and nearer to the server as found (%d %s "
+                  "it is no worse by more than 0.5 %%, and nearer to the server as found (%d %s "
                   "differ, %d of point %lld)",
                   first->changed, first->changed == 1 ? "setting" : "settings", next->changed,
                   (long long)next->point_id);
     } else {
-        text_add(out, "it is no worse by more than 1 %, and takes no more memory");
+        text_add(out, "it is no worse by more than 0.5 %, and takes no more memory");
     }
 }
 

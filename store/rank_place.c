@@ -9,8 +9,9 @@
 
 enum { SEED = 20000, DOMINATION_LIMIT = 2000 };
 
-/* What makes no difference to anybody: closer ones are chosen between by safety. */
-static const double NEAR = 0.01;
+/* Half of the smallest gain that anybody cares about (1 %, strategy.smallest_gain): what is closer
+ * to the best is chosen between by safety. */
+static const double NEAR = 0.005;
 
 /* ---- order ---- */
 

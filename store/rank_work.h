@@ -23,7 +23,7 @@ struct rank_candidate {
     bool can_win;
     bool is_hidden; /* by --where; a hidden baseline still serves as the reference */
     bool is_contender;
-    bool is_near;   /* within 1 % of the best of the tied */
+    bool is_near;   /* within 0.5 % of the best of the tied */
     bool has_claim; /* by Welch on fresh runs */
     double claim;   /* in logarithms, with its half width */
     double claim_half;

@@ -111,7 +111,7 @@ static void the_unconfirmed_best_shows_what_to_expect(void **state)
     assert_true(row->expected < 102);
     assert_true(row->expected_pct < 2);
     assert_true(row->versus_low_pct < 0);
-    /* All are within 1 % of each other, so that the server as found is first. */
+    /* All are within 0.5 % of each other, so that the server as found is first. */
     assert_true(table.rows[0].baseline);
     compute((struct rank_options){.where = "not baseline"});
     assert_string_equal(table.rows[0].flags, "unconfirmed");
@@ -141,7 +141,7 @@ static void the_tied_stand_by_safety(void **state)
         add_three(lead, here, 102.5);
     }
     compute((struct rank_options){0});
-    assert_int_equal(table.rows[0].point_id, lead); /* the others are more than 1 % below it */
+    assert_int_equal(table.rows[0].point_id, lead); /* the others lie further below */
     compute((struct rank_options){.where = "throughput_per_s < 102"});
     /* Durable first; of the two that change one setting each, the smaller. Units are not declared
      * in this store, so that memory is not known and the value decides. */
@@ -160,7 +160,7 @@ static void the_server_as_found_is_first_of_equals(void **state)
     begin_sweep(&fill_sweep);
     int64_t here = anywhere();
     add_three(baseline(), here, 100);
-    add_three(point_of(8), here, 100.5);
+    add_three(point_of(8), here, 100.3);
     compute((struct rank_options){0});
     assert_true(table.rows[0].baseline);
     assert_true(table.rows[0].tied);
