@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "store/replay.h"
 #include "sweeper/load/workload.h"
@@ -57,6 +58,17 @@ static bool read_store(const struct reader *reader, const struct node *target)
     return reader_at(reader, line_in(target, "source"));
 }
 
+static bool check_source(const struct reader *reader, int line)
+{
+    const char *path = reader->sweep->target.source;
+    struct stat found;
+    if (stat(path, &found) == 0 && S_ISREG(found.st_mode)) {
+        return true;
+    }
+    reader_fail(reader, line, "the source %.200s is no file that is there", path);
+    return err_hint(reader->err, "relative paths start at the sweep file's folder");
+}
+
 bool read_replay(const struct reader *reader, const struct node *target)
 {
     struct target_spec *spec = &reader->sweep->target;
@@ -72,6 +84,9 @@ bool read_replay(const struct reader *reader, const struct node *target)
     if (spec->source == NULL) {
         reader_fail(reader, line_in(target, "backend"), "a replay needs its source");
         return err_hint(reader->err, "source = \"points.csv\"; or a store of dbsweep");
+    }
+    if (!check_source(reader, line_in(target, "source"))) {
+        return false;
     }
     if (is_store(spec->source) && !read_store(reader, target)) {
         return false;

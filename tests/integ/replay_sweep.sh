@@ -45,8 +45,8 @@ means_of() {
 
 # ---- what it finds ----
 run_status 'the example runs, with a few points that fail' 1 "$DBSWEEP" run "$TMP/replay.cfg"
-is 'in as many trials as were asked for' \
-    "$(store_query "$TMP/replay.db" "SELECT count(*) FROM trial WHERE status IN ('done', 'failed')")" 60
+ended=$(trials_of replay | wc -l)
+is 'in no more trials than were asked for' "$((ended > 40 && ended <= 60))" 1
 is 'the state is as found' "$(grep -c '^set' "$TMP/replay.csv.replay")" 0
 like 'the way is that of any server' "$(store_query "$TMP/replay.db" "SELECT group_concat(name)
     FROM stage WHERE trial_id = 2")" 'stop,apply,start,ready,verify,measure,verify_again'
@@ -97,7 +97,7 @@ noise='noise_pct = 2.0; broken_pct = 5.0; drift_pct = 0.0;'
 for kind in grid random; do
     replay_sweep "whole-$kind" "$noise" "kind = \"$kind\"; trials = 70;"
     run_status "$kind: a sweep that nothing ends" 1 "$DBSWEEP" run "$TMP/whole-$kind.cfg"
-    for at in stop:9 apply:20 start:31 verify:40 measure:50 verify_again:61; do
+    for at in stop:9 apply:20 start:31 verify:40 measure:44 verify_again:47; do
         name=$kind-${at%:*}
         replay_sweep "$name" "$noise" "kind = \"$kind\"; trials = 70;"
         killed "$name" "$at"
@@ -167,6 +167,23 @@ like 'the one fails' "$(store_query "$TMP/hostile.db" "SELECT reason FROM trial 
 is 'the other is adjusted' "$(store_query "$TMP/hostile.db" "SELECT asked, effective, verdict, source
     FROM trial_value WHERE verdict = 'adjusted' AND name = 'io_threads'")" '4|8|adjusted|auto'
 
+# ---- conditions ----
+printf 'cache,clients,tps\n8M,8,1000\n8M,32,1500\n16M,8,1200\n16M,32,1400\n32M,8,1300\n' >"$TMP/cond.csv"
+cat >"$TMP/cond.cfg" <<END
+name = "cond";
+target = { backend = "replay"; source = "cond.csv";
+  replay = { metric = "tps"; better = "higher"; noise_pct = 0.0; }; };
+axes = { knobs = { cache = [ "8M", "16M", "32M" ]; }; workload = { clients = [ 8, 32 ]; }; };
+strategy = { kind = "grid"; };
+rank = { repeats = 1; };
+END
+run_ok 'a column may be a setting of the workload' "$DBSWEEP" run "$TMP/cond.cfg"
+is 'within which points are measured' "$(store_query "$TMP/cond.db" "SELECT group_concat(cell, ' ')
+    FROM (SELECT DISTINCT condition.key || ' ' || point.key || ' ' || round(value) AS cell FROM trial
+    JOIN point USING (point_id) JOIN condition USING (condition_id) JOIN metric USING (trial_id)
+    WHERE metric.name = 'tps' AND is_baseline = 0 AND condition.key LIKE '%32' ORDER BY 1)")" \
+    'clients=32 cache=16777216 1400.0 clients=32 cache=8388608 1500.0'
+
 # ---- drift ----
 replay_sweep drifting 'noise_pct = 0.0; drift_pct = -0.2;' 'trials = 60; kind = "random";'
 run_status 'a machine that grows slower' 1 "$DBSWEEP" run "$TMP/drifting.cfg"
@@ -193,7 +210,7 @@ mistake() {
 mistake 'no such column' 's/"tps"/"tpm"/' 'no column "tpm"*did you mean "tps"'
 mistake 'no such knob' 's/flush = /flushes = /' 'flushes'
 mistake 'no source' 's/source = "replay.csv";//' 'a replay needs its source'
-mistake 'a source that is not there' 's/"replay.csv"/"gone.csv"/' 'gone.csv'
+mistake 'a source that is not there' 's/"replay.csv"/"gone.csv"/' 'wrong.cfg:*gone.csv is no file'
 mistake 'no metric' 's/metric = "tps";//' 'which column was measured'
 mistake 'a workload' 's/warm_up = "30s"/mix = "read_only"/' 'workload.mix means nothing to a replay'
 mistake 'a failure that is none' 's/failure = "failure"/ignore = [ "failure" ]; failure = "flush"/; s/flush = .*; comp/comp/' 'is no failure'
