@@ -161,7 +161,7 @@ static void report_retries(const struct store_result *rows, struct text *out)
 }
 
 static void report_text(const struct load_result *result, const struct store_result *rows,
-                        const char *flags, struct text *out)
+                        const char *flags, const struct err *why, struct text *out)
 {
     if (rows->statement_count > 0) {
         view_statement_table(rows->statements, rows->statement_count, rows->measured_s, out);
@@ -176,6 +176,9 @@ static void report_text(const struct load_result *result, const struct store_res
     for (size_t i = 0; i < rows->error_row_count; i++) {
         text_addf(out, "errors: %llu x %s in %s: %s\n", (unsigned long long)rows->errors[i].count,
                   rows->errors[i].code, rows->errors[i].transaction, rows->errors[i].text);
+    }
+    if (why != NULL) {
+        text_addf(out, "failed: %s\n", why->text);
     }
 }
 
@@ -193,7 +196,7 @@ bool load_report(const struct load_result *result, const char *format, const str
     if (strcmp(format, "json") == 0) {
         report_json(result, &rows, flags, why, out);
     } else if (strcmp(format, "table") == 0) {
-        report_text(result, &rows, flags, out);
+        report_text(result, &rows, flags, why, out);
     } else {
         err_set(err, ERR_CODE_usage, "there is no format \"%s\"", format);
         return err_hint(err, "table or json");

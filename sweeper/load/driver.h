@@ -140,7 +140,7 @@ bool driver_collect(struct driver *driver, struct load_result *out, struct err *
 /* Errors over the budget, nothing completed, and work that never came back fail the trial. */
 bool driver_judge(struct driver *driver, const struct load_result *result,
                   struct err *err) MUST_USE;
-/* The first error that a client met, "" where none did. */
+/* The first error that a client met, or conflict where none did, "" where nothing failed. */
 void driver_first_error(struct driver *driver, char *buffer, size_t size);
 
 #endif

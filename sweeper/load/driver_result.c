@@ -82,7 +82,8 @@ bool driver_collect(struct driver *driver, struct load_result *out, struct err *
 void driver_first_error(struct driver *driver, char *buffer, size_t size)
 {
     pthread_mutex_lock(&driver->errors.mutex);
-    snprintf(buffer, size, "%s", driver->errors.count > 0 ? driver->errors.rows[0].text : "");
+    snprintf(buffer, size, "%s",
+             driver->errors.count > 0 ? driver->errors.rows[0].text : driver->errors.conflict);
     pthread_mutex_unlock(&driver->errors.mutex);
 }
 

@@ -66,7 +66,7 @@ struct report {
     bool is_over;
     bool is_cancelled;
     bool is_hopeless;
-    int64_t given_up_ns; /* where that is so */
+    int64_t aborted_ns; /* CLOCK_NEVER: it was not */
 };
 
 /* A second belongs to the phase that it begins in, and ends with the window at the latest. */
@@ -201,7 +201,7 @@ static bool watch(struct report *report, struct err *err)
 {
     struct driver *driver = report->driver;
     int64_t now = clock_now_ns();
-    int64_t aborted_ns = CLOCK_NEVER;
+    report->aborted_ns = CLOCK_NEVER;
     meet_edges(report, now);
     while (!driver_has_ended(driver)) {
         int64_t wanted = next_look(driver, now);
@@ -214,20 +214,22 @@ static bool watch(struct report *report, struct err *err)
         report_seconds(report, now);
         if (!report->is_hopeless && is_hopeless(report)) {
             report->is_hopeless = true;
-            report->given_up_ns = now;
             atomic_store(&driver->is_aborted, true);
         }
-        if (aborted_ns == CLOCK_NEVER && atomic_load(&driver->is_aborted)) {
-            aborted_ns = now;
+        if (report->aborted_ns == CLOCK_NEVER && atomic_load(&driver->is_aborted)) {
+            report->aborted_ns = now;
         }
-        if (!report->is_cancelled && now >= cancel_time(driver, aborted_ns)) {
+        if (!report->is_cancelled && now >= cancel_time(driver, report->aborted_ns)) {
             report->is_cancelled = true;
             driver_cancel(driver);
         }
-        if (now >= cancel_time(driver, aborted_ns) + CANCEL_GRACE_MS * NS_PER_MS) {
+        if (now >= cancel_time(driver, report->aborted_ns) + CANCEL_GRACE_MS * NS_PER_MS) {
             return err_set(err, ERR_CODE_timeout,
                            "the server did not answer and its connections did not end");
         }
+    }
+    if (report->aborted_ns == CLOCK_NEVER && atomic_load(&driver->is_aborted)) {
+        report->aborted_ns = clock_now_ns(); /* all had ended by the first look */
     }
     return true;
 }
@@ -289,6 +291,49 @@ static bool give_up(struct driver *driver, const struct report *report, struct e
     return err_hint(err, "see workload.error_budget");
 }
 
+/* Of what was broken off the time until then was measured; no loop reads the window any more. */
+static void cut_window(struct driver *driver, struct report *report)
+{
+    if (!report->is_over) {
+        report->cpu_s = cpu_seconds() - report->cpu_start_s;
+    }
+    if (report->aborted_ns < driver->window.end_ns) {
+        driver->window.end_ns = report->aborted_ns;
+    }
+}
+
+/* Every loop has ended. False: the result is there and not to be believed, or there is none. */
+static bool conclude(struct driver *driver, struct report *report, struct load_result *out,
+                     struct err *err)
+{
+    struct load_metric *metrics = NULL;
+    size_t metric_count = 0;
+    struct err failure;
+    err_clear(&failure);
+    bool has_failed = driver_failure(driver, &failure);
+    if (has_failed && !report->is_measuring) {
+        *err = failure;
+        return false;
+    }
+    cut_window(driver, report);
+    if (!has_failed && !report->is_hopeless) {
+        has_failed = !close_window(driver, &metrics, &metric_count, &failure);
+    }
+    report_seconds(report, driver->window.end_ns + REPORT_DELAY_MS * NS_PER_MS);
+    take_times(report);
+    fill_result(driver, report, out);
+    out->metrics = metrics;
+    out->metric_count = metric_count;
+    if (!driver_collect(driver, out, err)) {
+        return false;
+    }
+    if (has_failed) {
+        *err = failure;
+        return false;
+    }
+    return report->is_hopeless ? give_up(driver, report, err) : driver_judge(driver, out, err);
+}
+
 bool driver_run(struct driver *driver, const struct driver_watch *watched, struct load_result *out,
                 struct err *err)
 {
@@ -297,28 +342,5 @@ bool driver_run(struct driver *driver, const struct driver_watch *watched, struc
         return false;
     }
     open_gate(driver);
-    if (!watch(&report, err)) {
-        return false;
-    }
-    if (driver_failure(driver, err)) {
-        return false;
-    }
-    if (!report.is_over) {
-        report.cpu_s = cpu_seconds() - report.cpu_start_s;
-    }
-    if (report.is_hopeless && report.given_up_ns < driver->window.end_ns) {
-        driver->window.end_ns = report.given_up_ns; /* no loop reads it any more */
-    }
-    struct load_metric *metrics = NULL;
-    size_t metric_count = 0;
-    if (!report.is_hopeless && !close_window(driver, &metrics, &metric_count, err)) {
-        return false;
-    }
-    report_seconds(&report, driver->window.end_ns + REPORT_DELAY_MS * NS_PER_MS);
-    take_times(&report);
-    fill_result(driver, &report, out);
-    out->metrics = metrics;
-    out->metric_count = metric_count;
-    return driver_collect(driver, out, err) &&
-           (report.is_hopeless ? give_up(driver, &report, err) : driver_judge(driver, out, err));
+    return watch(&report, err) && conclude(driver, &report, out, err);
 }

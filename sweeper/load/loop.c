@@ -334,6 +334,9 @@ static bool call_failed(struct loop *loop, struct driver_client *client, struct 
     client->failure = *err;
     client->is_retry = is_retry && client->tries < TRY_LIMIT;
     err_clear(err);
+    if (client->is_retry) {
+        meter_conflict(&loop->driver->errors, &client->failure);
+    }
     loop->meter.statement_errors[client->call_row] += in_window(driver, now);
     if (!client->in_transaction) {
         return end_failed_try(loop, client, now, err);

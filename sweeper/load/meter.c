@@ -104,6 +104,16 @@ void meter_take(struct meter_seconds *seconds, int64_t index, struct load_second
 
 /* ---- errors ---- */
 
+void meter_conflict(struct meter_errors *errors, const struct err *err)
+{
+    if (atomic_exchange(&errors->has_conflict, true)) {
+        return;
+    }
+    pthread_mutex_lock(&errors->mutex);
+    snprintf(errors->conflict, sizeof errors->conflict, "%.255s", err->text);
+    pthread_mutex_unlock(&errors->mutex);
+}
+
 void meter_error(struct meter_errors *errors, const char *transaction, const struct err *err)
 {
     char code[24];

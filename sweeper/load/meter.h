@@ -6,6 +6,7 @@
 #define SWEEPER_LOAD_METER_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "sweeper/load/workload.h"
 
@@ -51,7 +52,10 @@ struct meter_errors {
     char codes[METER_ERROR_ROWS][24];
     char texts[METER_ERROR_ROWS][256];
     size_t count;
+    char conflict[256]; /* the first failure that was tried again */
+    atomic_bool has_conflict;
 };
+void meter_conflict(struct meter_errors *errors, const struct err *err);
 void meter_error(struct meter_errors *errors, const char *transaction, const struct err *err);
 
 #endif

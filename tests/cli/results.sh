@@ -69,6 +69,14 @@ is 'with what was counted' "$(jq -r '[(.errors | length), .metrics.error_pct,
 run_status 'as a table too' 1 "${load[@]}" script run "${alone[@]}" "${drive[@]}" \
     --scripts taken.sql --reset none --format table
 like 'and by code' "$OUTPUT" '*errors: *[0-9] x SQLITE 1555 in taken: *'
+like 'which ends with why it is not believed' "$OUTPUT" '*failed: no transaction completed*'
+sqlite3 alone.sqlite 'begin immediate' '.shell sleep 4' >lock.out &
+lock=$!
+sleep 0.5
+run_status 'load run of a locked database' 1 "${load[@]}" oltp run "${alone[@]}" "${drive[@]}" \
+    --rows 100 --drain 500ms
+like 'says what it met all the time' "$(jq -r .reason <<<"$OUTPUT")" '*0 failed: database is locked*'
+wait "$lock"
 run_ok 'a command counts no statements' "${load[@]}" command run --preset time --command true \
     "${drive[@]}" --format json
 is 'and none a minute' "$(jq -c '[.totals.tpm, .totals.spm]' <<<"$OUTPUT")" '[null,null]'

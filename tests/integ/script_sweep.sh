@@ -120,6 +120,16 @@ run_status 'neither is what the server refuses' 1 "$DBSWEEP" load script run "${
     --scripts "$TMP/sql/wrong.sql" --reset none --warm-up 0s --measure 1s
 like 'which is no matter of connections' "$ERRORS" '*syntax error*preparing: selec 1*'
 is 'nor said to be one' "$(grep -c 'limit on connections' <<<"$ERRORS")" 0
+{ sleep 2 && own_psql "select pg_terminate_backend(pid) from pg_stat_activity
+    where pid <> pg_backend_pid() and query like '%account%' limit 1"; } >"$TMP/out" &
+killer=$!
+run_status 'a run that is broken off' 1 "$DBSWEEP" load script run "${there[@]}" --clients 3 \
+    --warm-up 0s --measure 8s --format json
+wait "$killer"
+is 'tells what it measured until then' "$(jq -r '[.status, .class, .totals.transactions > 0,
+    .totals.elapsed_s > 1 and .totals.elapsed_s < 5,
+    (.totals.tpm - .totals.transactions * 60 / .totals.elapsed_s | fabs) < 1] | tostring' \
+    <<<"$OUTPUT")" '["failed","POINT",true,true,true]'
 run_ok 'cleanup' "$DBSWEEP" load script cleanup "${there[@]}"
 is 'leaves nothing' "$(own_psql "select count(*) from pg_class where relkind = 'r'
     and relnamespace = 'public'::regnamespace")" 0
