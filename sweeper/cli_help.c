@@ -233,8 +233,9 @@ static void man_strategies(FILE *out)
     fputs(
         ".PP\nEvery strategy but grid keeps a quarter of its budget, or of the time that "
         "\\-\\-until and \\-\\-budget give, nine trials at least and half of it at most, for the "
-        "confirmation: up to five of the best points and the baseline are measured again in "
-        "blocks of shuffled order. From the third block on, points that are significantly worse "
+        "confirmation: up to five of the best points, as many as get five blocks, and the baseline "
+        "are measured again in blocks of shuffled order. From the third block on, points that are "
+        "significantly worse "
         "than the best one are left out; it ends when one is left, when those left are equal to "
         "within strategy.smallest_gain, after six blocks (or rank.repeats where that is more), or "
         "with the budget. gp confirms without a budget too.\n",

@@ -15,6 +15,8 @@
 #include "sweeper/stats/summary.h"
 
 enum { RESERVE_PART = 4, RESERVE_LEAST = 9, PRIOR_DEGREES_MOST = 10 };
+/* One failure may have come by chance. */
+#define FAILED_MOST 2
 #define ALPHA 0.05
 
 int64_t confirm_reserve(const struct grid *grid, int64_t trial_count)
@@ -29,10 +31,10 @@ struct arm {
     size_t point;
     bool is_baseline;
     bool is_alive;
-    uint32_t count; /* trials of the phase: done, failed or running */
-    uint32_t voids; /* of this call, in a row */
-    double *values; /* [most] y of each; NAN: running */
-    bool is_failing;
+    uint32_t count;  /* trials of the phase: done, failed or running */
+    uint32_t voids;  /* of this call, in a row */
+    double *values;  /* [most] y of each; NAN: running or failed */
+    uint32_t failed; /* of count */
 };
 
 struct arms { /* of one condition */
@@ -94,7 +96,7 @@ static void take_trial(struct phase *phase, const struct past_trial *trial, doub
             continue;
         }
         arm->voids = 0;
-        arm->is_failing = arm->is_failing || state == TRIAL_FAILED;
+        arm->failed += state == TRIAL_FAILED;
         if (arm->count < phase->most) {
             arm->values[arm->count++] = y;
         }
@@ -216,7 +218,7 @@ static double mean_of(const struct arm *arm, size_t blocks)
 
 static bool takes_part(const struct arm *arm)
 {
-    return arm->is_alive && !arm->is_failing && arm->voids < TALLY_VOID_LIMIT;
+    return arm->is_alive && arm->failed < FAILED_MOST && arm->voids < TALLY_VOID_LIMIT;
 }
 
 /* What blocks and arms do not explain, over the arms that had every block. */
@@ -224,6 +226,7 @@ static void add_residuals(const struct arms *arms, size_t blocks, double *square
 {
     double grand = 0;
     size_t whole = 0;
+    size_t kept = 0; /* blocks in which none failed */
     for (size_t i = 0; i < arms->count; i++) {
         const struct arm *arm = &arms->items[i];
         if (takes_part(arm) && arm->count >= blocks) {
@@ -248,8 +251,9 @@ static void add_residuals(const struct arms *arms, size_t blocks, double *square
                 *squares += isnan(left) ? 0 : left * left;
             }
         }
+        kept += isnan(block) ? 0 : 1;
     }
-    *degrees += (double)((whole - 1) * (blocks - 1));
+    *degrees += kept > 1 ? (double)((whole - 1) * (kept - 1)) : 0;
 }
 
 static size_t rival_count(const struct arms *arms)

@@ -194,6 +194,14 @@ static size_t first_count(const struct space *space)
     return count < FIRST_LEAST ? FIRST_LEAST : count > FIRST_MOST ? FIRST_MOST : count;
 }
 
+/* A model of a dozen points that happen to be alike expects little of
+ * anything, and has no need of strays yet. */
+static size_t stop_least(const struct space *space)
+{
+    size_t count = 2 * first_count(space);
+    return count < STOP_LEAST ? STOP_LEAST : count;
+}
+
 /* Now and then a point that the model has no reason to choose: where it is wrong, only that tells.
  * What improvement was expected elsewhere stays said. */
 static void stray(struct pick *pick)
@@ -228,7 +236,8 @@ static bool choose(struct pick *pick, struct arena *scratch, struct err *err)
     if (!ask_model(pick, &sample, scratch, err)) {
         return false;
     }
-    if (pick->explored_count % STRAY_EVERY == STRAY_EVERY - 1) {
+    if (pick->explored_count >= stop_least(pick->space) &&
+        pick->explored_count % STRAY_EVERY == STRAY_EVERY - 1) {
         stray(pick);
     }
     return true;
@@ -249,13 +258,6 @@ static size_t last_pick(const struct pick *pick, size_t trial_count)
         first = trial->point == point ? i - 1 : first;
     }
     return first;
-}
-
-/* A model of a dozen points that happen to be alike expects little of anything. */
-static size_t stop_least(const struct space *space)
-{
-    size_t count = 2 * first_count(space);
-    return count < STOP_LEAST ? STOP_LEAST : count;
 }
 
 /* Little was expected of the last picks either. */

@@ -161,7 +161,7 @@ static void fill_gradient(struct fit *fit)
         double w = fit->w[i * n + i] / 2;
         by_signal += w * signal;
         by_drift += w * drift;
-        by_noise += w * exp(gp->at.noise);
+        by_noise += w * gp->variances[i] * exp(gp->at.noise);
     }
     fit->gradient[features] = by_signal;
     fit->gradient[features + 1] = by_noise;

@@ -10,6 +10,9 @@
 
 #define DRIFT_TRIALS 15.0
 #define JITTER 1e-6
+/* Of the value that stands for a failure, in standardised y: one failure may have come by chance,
+ * several beside each other did not. */
+#define FAILURE_DOUBT 0.5
 /* Two noises of a run are as far as anything differs for sure. */
 #define SCALE_LEAST 1e-9
 
@@ -80,6 +83,8 @@ static bool allocate(struct gp *gp, size_t condition_count, struct arena *arena)
     size_t features = gp->feature_count;
     gp->rows = ARENA_ARRAY(arena, uint16_t, room * features + 1);
     gp->times = ARENA_ARRAY(arena, double, room);
+    gp->variances = ARENA_ARRAY(arena, double, room);
+    gp->doubts = ARENA_ARRAY(arena, double, room);
     gp->y = ARENA_ARRAY(arena, double, room);
     gp->centers = ARENA_ARRAY(arena, double, condition_count);
     gp->at.length = ARENA_ARRAY(arena, double, features + 1);
@@ -89,9 +94,10 @@ static bool allocate(struct gp *gp, size_t condition_count, struct arena *arena)
     gp->factor = ARENA_ARRAY(arena, double, room *room);
     gp->inverse = ARENA_ARRAY(arena, double, room *room);
     gp->weights = ARENA_ARRAY(arena, double, room);
-    return gp->rows != NULL && gp->times != NULL && gp->y != NULL && gp->centers != NULL &&
-           gp->at.length != NULL && gp->near != NULL && gp->kernel != NULL && gp->drifts != NULL &&
-           gp->factor != NULL && gp->inverse != NULL && gp->weights != NULL;
+    return gp->rows != NULL && gp->times != NULL && gp->variances != NULL && gp->doubts != NULL &&
+           gp->y != NULL && gp->centers != NULL && gp->at.length != NULL && gp->near != NULL &&
+           gp->kernel != NULL && gp->drifts != NULL && gp->factor != NULL && gp->inverse != NULL &&
+           gp->weights != NULL;
 }
 
 static void fill_drifts(struct gp *gp)
@@ -126,6 +132,8 @@ bool gp_open(const struct space *space, const struct grid *grid, const struct sa
         }
         space_cell(space, row->point, row->condition, &out->rows[count * space->feature_count]);
         out->times[count] = row->time;
+        out->variances[count] = row->is_censored ? SAMPLE_CENSORED_VARIANCE : 1;
+        out->doubts[count] = row->is_failed ? FAILURE_DOUBT : 0;
         out->y[count] = row->y;
         conditions[count++] = row->condition;
     }
@@ -258,13 +266,13 @@ bool gp_compute(struct gp *gp, const struct gp_parameters *at)
     }
     fill_near(gp);
     fill_kernel(gp);
-    double noise = exp(gp->at.noise) + JITTER;
+    double noise = exp(gp->at.noise);
     double drift = exp(gp->at.drift);
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++) {
             gp->factor[i * n + j] = gp->kernel[i * n + j] + drift * gp->drifts[i * n + j];
         }
-        gp->factor[i * n + i] += noise;
+        gp->factor[i * n + i] += gp->variances[i] * noise + gp->doubts[i] + JITTER;
     }
     if (!factorise(gp, spare)) {
         return false;
@@ -332,6 +340,8 @@ void gp_believe(struct gp *gp, size_t point, size_t condition, double time)
     gp_predict(gp, &point, 1, condition, &mean, &sd);
     space_cell(gp->space, point, condition, &gp->rows[n * gp->feature_count]);
     gp->times[n] = time;
+    gp->variances[n] = 1;
+    gp->doubts[n] = 0;
     gp->y[n] = (mean - gp->centers[condition]) / gp->scale;
     gp->count++;
     fill_drifts(gp);

@@ -6,7 +6,7 @@
  *
  *   k = s2 (mean_j exp(-d_j / l_j) + prod_j exp(-d_j / l_j)) / 2     what points differ by
  *     + st2 exp(-|t - t'| / 15)                                     drift over trials
- *     + sn2                                                         noise of one run
+ *     + v_i sn2                                                     noise of one run
  *
  * Hyperparameters are found by gp_fit.c.
  */
@@ -33,6 +33,8 @@ struct gp {
     size_t feature_count; /* of space */
     uint16_t *rows;       /* [count * feature_count] */
     double *times;        /* [count] */
+    double *variances;    /* [count] of a run's noise, as many times the usual */
+    double *doubts;       /* [count] variance beside the noise's, of standardised y */
     double *y;            /* [count] standardised: about the condition's mean, in units of scale */
     double *centers;      /* [condition_count] the means */
     double scale;

@@ -46,6 +46,7 @@ static void add_row(const struct past_trial *trial, size_t index, double time, s
         .y = is_valid ? y_of(trial, out->is_log) : NAN,
         .time = time,
         .is_failed = !is_valid,
+        .is_censored = is_valid && trial->is_censored,
         .is_confirm = trial->purpose == PURPOSE_CONFIRM,
         .is_explore = trial->purpose == PURPOSE_EXPLORE || trial->purpose == PURPOSE_REPEAT};
     out->valid_count += is_valid;
@@ -89,7 +90,8 @@ static void add_neighbours(const struct sample *sample, size_t point, size_t con
     double steps = 0;
     for (size_t i = 0; i < sample->count; i++) {
         const struct observation *row = &sample->rows[i];
-        if (row->point != point || row->condition != condition || row->is_failed) {
+        if (row->point != point || row->condition != condition || row->is_failed ||
+            row->is_censored) {
             continue;
         }
         if (!isnan(last)) {
@@ -113,7 +115,7 @@ static bool add_repeats(const struct grid *grid, const struct sample *sample, si
     for (size_t i = 0; i < sample->count; i++) {
         const struct observation *row = &sample->rows[i];
         const struct cell_mean *cell = &means[row->point * grid->condition_count + row->condition];
-        if (row->is_failed || row->point == baseline || cell->count < 2) {
+        if (row->is_failed || row->is_censored || row->point == baseline || cell->count < 2) {
             continue;
         }
         spread->squares += (row->y - cell->mean) * (row->y - cell->mean);
@@ -190,7 +192,7 @@ bool sample_means(const struct grid *grid, const struct sample *sample, struct a
         struct cell_mean *cell = &(*out)[row->point * grid->condition_count + row->condition];
         if (row->is_failed) {
             cell->failed_count++;
-        } else {
+        } else if (!row->is_censored) {
             cell->count++;
             cell->mean += (row->y - cell->mean) / cell->count;
         }
@@ -205,7 +207,8 @@ bool sample_can_win(const struct strategy_spec *spec, const struct grid *grid,
                     const struct cell_mean *means, size_t point)
 {
     for (size_t i = 0; i < grid->condition_count; i++) {
-        if (means[point * grid->condition_count + i].failed_count > 0) {
+        const struct cell_mean *cell = &means[point * grid->condition_count + i];
+        if (cell->failed_count > 0 && cell->failed_count >= cell->count) {
             return false;
         }
     }

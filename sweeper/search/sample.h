@@ -7,6 +7,9 @@
 
 #include "sweeper/search/strategy.h"
 
+/* The variance of a trial that was ended early, as many times that of a whole one. */
+#define SAMPLE_CENSORED_VARIANCE 4.0
+
 struct observation {
     size_t point;
     size_t condition;
@@ -14,6 +17,7 @@ struct observation {
     double y;     /* more is better; of a failed trial the worst that its condition has */
     double time;  /* measured trials before this one */
     bool is_failed;
+    bool is_censored; /* ended early: a point that has no other trial is not known to be good */
     bool is_confirm;
     bool is_explore; /* or a repeat of one: neither baseline nor confirmation */
 };
@@ -34,7 +38,7 @@ bool sample_take(const struct grid *grid, const struct history *history, size_t 
 
 /* Means over what a cell's trials gave. */
 struct cell_mean {
-    uint32_t count; /* valid ones */
+    uint32_t count; /* valid ones that ran to their end */
     uint32_t failed_count;
     double mean; /* of y; NAN without valid ones */
 };
@@ -42,7 +46,7 @@ struct cell_mean {
 bool sample_means(const struct grid *grid, const struct sample *sample, struct arena *arena,
                   struct cell_mean **out, struct err *err) MUST_USE;
 
-/* True when the point may be the best: durable enough, and it never failed. */
+/* True when the point may be the best: durable enough, and more often done than failed. */
 bool sample_can_win(const struct strategy_spec *spec, const struct grid *grid,
                     const struct cell_mean *means, size_t point);
 

@@ -129,6 +129,26 @@ static void failures_count_as_the_worst_and_never_win(void **state)
     assert_false(sample_can_win(&sim.spec, &sim.grid, means, 2));
 }
 
+/* A trial that was ended early pushes the search away, and proves nothing good. */
+static void what_was_ended_early_is_only_a_bound(void **state)
+{
+    (void)state;
+    struct sample sample;
+    struct cell_mean *means = NULL;
+    make_sim(&sim, "gp", 4, 1, true, 1);
+    add_trial(&sim, 0, 100);
+    add_trial(&sim, 1, 60);
+    add_trial(&sim, 1, 80);
+    sim.trials[1].is_censored = sim.trials[2].is_censored = true;
+    take(&sim, &sample);
+    assert_int_equal(sample.count, 3);
+    assert_true(sample.rows[1].is_censored);
+    assert_true(isnan(sample.sigma)); /* bounds that differ are no noise */
+    assert_true(sample_means(&sim.grid, &sample, &arena, &means, &err));
+    assert_int_equal(means[1].count, 0);
+    assert_int_equal(means[1].failed_count, 0);
+}
+
 static void values_at_zero_are_taken_as_they_are(void **state)
 {
     (void)state;
@@ -345,6 +365,7 @@ int main(void)
         cmocka_unit_test(sizes_that_double_are_evenly_spaced),
         cmocka_unit_test(noise_comes_from_repeats_alone),
         cmocka_unit_test(failures_count_as_the_worst_and_never_win),
+        cmocka_unit_test(what_was_ended_early_is_only_a_bound),
         cmocka_unit_test(values_at_zero_are_taken_as_they_are),
         cmocka_unit_test(two_runs_predict_what_the_formula_says),
         cmocka_unit_test(the_fit_finds_a_summit_of_the_posterior),

@@ -37,7 +37,6 @@ done
 part stop "$seeds"
 part confirm "$seeds"
 part failing "$seeds"
-part bad "$seeds"
 part own $((seeds * 2))
 part alike 1
 printf '== targets: %s met, %s not\n' "$(grep -c '^  met ' "$work/figures")" \
