@@ -149,6 +149,27 @@ static void report_metrics(const struct store_result *rows, struct text *out)
     }
 }
 
+/* Where there are several: how often each came, and how long it took. */
+static void report_transactions(const struct store_result *rows, struct text *out)
+{
+    uint64_t total = 0;
+    size_t several = 0;
+    for (size_t i = 0; i < rows->statement_count; i++) {
+        bool is_whole = rows->statements[i].statement[0] == '\0';
+        total += is_whole ? rows->statements[i].count : 0;
+        several += is_whole ? 1 : 0;
+    }
+    for (size_t i = 0; several > 1 && i < rows->statement_count; i++) {
+        const struct store_statement *row = &rows->statements[i];
+        if (row->statement[0] == '\0' && row->count > 0) {
+            text_addf(out, "%s: %llu, %.2f %%, p50 %.3f, p95 %.3f, p99 %.3f, max %.3f ms\n",
+                      row->transaction, (unsigned long long)row->count,
+                      100 * (double)row->count / (double)total, 1e3 * row->p50_s, 1e3 * row->p95_s,
+                      1e3 * row->p99_s, 1e3 * row->max_s);
+        }
+    }
+}
+
 static void report_retries(const struct store_result *rows, struct text *out)
 {
     for (size_t i = 0; i < rows->statement_count; i++) {
@@ -167,6 +188,7 @@ static void report_text(const struct load_result *result, const struct store_res
         view_statement_table(rows->statements, rows->statement_count, rows->measured_s, out);
     }
     report_metrics(rows, out);
+    report_transactions(rows, out);
     text_addf(out, "%u client%s%s%s\n", result->client_count, result->client_count == 1 ? "" : "s",
               result->distribution[0] != '\0' ? "; rows drawn: " : "", result->distribution);
     if (flags[0] != '\0') {

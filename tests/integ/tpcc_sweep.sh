@@ -66,6 +66,11 @@ is 'with the JSON of a trial' "$(jq -r '[(.totals.notpm > 0), (.metrics.notpm > 
     (.statements | map(.statement) | index("rollback") != null), .distribution, .clients,
     ([.statements[] | select(.statement == "select_customer_by_id")] | length)] | tostring' \
     <<<"$OUTPUT")" '[true,true,true,"nurand",3,0]'
+run_ok 'it drives, for people' "$DBSWEEP" load tpcc run "${there[@]}" --clients 3 --warm-up 0s \
+    --measure 2s
+is 'with the share and the times of each transaction' "$(grep -cE \
+    '^(new_order|payment|order_status|delivery|stock_level): [0-9]+, [0-9.]+ %, p50 .* ms$' \
+    <<<"$OUTPUT")" 5
 own_psql "update customer set c_balance = c_balance + 1 where c_d_id = 2 and c_id = 5" >"$TMP/out"
 run_status 'what is broken is found' 1 "$DBSWEEP" load tpcc check "${there[@]}"
 like 'and named' "$ERRORS" '*consistency condition 10 of TPC-C is broken 1 time:*; condition 12 1 time:*'
