@@ -18,10 +18,12 @@ struct column {
     size_t count;
     const struct knob *knob;
     const struct value *found; /* stands for BASELINE; NULL: not known */
-    double *numbers;           /* distinct, ascending: those with an order */
+    double *numbers;           /* [count] distinct, ascending: those with an order */
     size_t number_count;
-    const char **names; /* distinct: what stands outside the order */
+    const char **names; /* [count] distinct: what stands outside the order */
     size_t name_count;
+    uint16_t *steps; /* [count] coordinates in the order */
+    uint16_t *kinds; /* [count] 0 within the order, else the number of the name */
 };
 
 static const struct value *value_of(const struct column *column, size_t index)
@@ -60,59 +62,8 @@ static enum place place_of(const struct column *column, const struct value *valu
                : PLACE_OUTSIDE;
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    double left = *(const double *)a;
-    double right = *(const double *)b;
-    return (left > right) - (left < right);
-}
-
-static size_t name_index(const struct column *column, const char *name)
-{
-    size_t at = 0;
-    while (at < column->name_count && strcmp(column->names[at], name) != 0) {
-        at++;
-    }
-    return at;
-}
-
-/* Fills the distinct numbers and names. Points of a sweep repeat few values: names are searched
- * through, numbers are sorted. */
-static bool collect(struct column *column, struct arena *arena)
-{
-    column->numbers = ARENA_ARRAY(arena, double, column->count + 1);
-    column->names = ARENA_ARRAY(arena, const char *, column->count + 1);
-    if (column->numbers == NULL || column->names == NULL) {
-        return false;
-    }
-    size_t count = 0;
-    for (size_t i = 0; i < column->count; i++) {
-        const struct value *value = value_of(column, i);
-        double number = 0;
-        if (place_of(column, value, &number) == PLACE_ORDER) {
-            column->numbers[count++] = number;
-            continue;
-        }
-        const char *name = value_canonical(column->knob, value, arena);
-        if (name == NULL) {
-            return false;
-        }
-        if (name_index(column, name) == column->name_count) {
-            column->names[column->name_count++] = name;
-        }
-    }
-    qsort(column->numbers, count, sizeof *column->numbers, compare_numbers);
-    for (size_t i = 0; i < count; i++) {
-        size_t last = column->number_count;
-        if (last == 0 || column->numbers[i] > column->numbers[last - 1]) {
-            column->numbers[column->number_count++] = column->numbers[i];
-        }
-    }
-    return true;
-}
-
-/* The rank in steps. */
-static uint16_t step_of(const struct column *column, double number)
+/* Where the number stands, or would stand, among those collected. */
+static size_t number_index(const struct column *column, double number)
 {
     size_t low = 0;
     size_t high = column->number_count;
@@ -124,8 +75,58 @@ static uint16_t step_of(const struct column *column, double number)
             high = middle;
         }
     }
+    return low;
+}
+
+static void add_number(struct column *column, double number)
+{
+    size_t at = number_index(column, number);
+    if (at < column->number_count && column->numbers[at] <= number) {
+        return;
+    }
+    memmove(&column->numbers[at + 1], &column->numbers[at],
+            (column->number_count - at) * sizeof *column->numbers);
+    column->numbers[at] = number;
+    column->number_count++;
+}
+
+static size_t name_index(const struct column *column, const char *name)
+{
+    size_t at = 0;
+    while (at < column->name_count && strcmp(column->names[at], name) != 0) {
+        at++;
+    }
+    return at;
+}
+
+/* Fills the distinct numbers and names: points of a sweep repeat few values. */
+static bool collect(struct column *column, struct arena *arena)
+{
+    column->number_count = 0;
+    column->name_count = 0;
+    for (size_t i = 0; i < column->count; i++) {
+        const struct value *value = value_of(column, i);
+        double number = 0;
+        if (place_of(column, value, &number) == PLACE_ORDER) {
+            add_number(column, number);
+            continue;
+        }
+        const char *name = value_canonical(column->knob, value, arena);
+        if (name == NULL) {
+            return false;
+        }
+        if (name_index(column, name) == column->name_count) {
+            column->names[column->name_count++] = name;
+        }
+    }
+    return true;
+}
+
+/* The rank in steps. */
+static uint16_t step_of(const struct column *column, double number)
+{
     size_t last = column->number_count > 1 ? column->number_count - 1 : 1;
-    return (uint16_t)((low * SPACE_STEPS + last / 2) / last);
+    return (uint16_t)((number_index(column, number) * SPACE_STEPS + last / 2) / last);
 }
 
 /* ---- features ---- */
@@ -154,29 +155,28 @@ static bool add_feature(const struct features *to, size_t setting, bool is_name,
 static bool add_column(struct column *column, size_t setting, const struct features *to,
                        struct arena *arena)
 {
-    uint16_t *steps = ARENA_ARRAY(arena, uint16_t, column->count);
-    uint16_t *names = ARENA_ARRAY(arena, uint16_t, column->count);
-    if (steps == NULL || names == NULL || !collect(column, arena)) {
+    if (!collect(column, arena)) {
         return false;
     }
     for (size_t i = 0; i < column->count; i++) {
         const struct value *value = value_of(column, i);
         double number = 0;
+        column->steps[i] = 0;
+        column->kinds[i] = 0;
         if (place_of(column, value, &number) == PLACE_ORDER) {
-            steps[i] = step_of(column, number);
-            names[i] = 0;
-        } else {
-            const char *name = value_canonical(column->knob, value, arena);
-            if (name == NULL) {
-                return false;
-            }
-            names[i] = (uint16_t)(1 + name_index(column, name));
+            column->steps[i] = step_of(column, number);
+            continue;
         }
+        const char *name = value_canonical(column->knob, value, arena);
+        if (name == NULL) {
+            return false;
+        }
+        column->kinds[i] = (uint16_t)(1 + name_index(column, name));
     }
     bool has_order = column->number_count > 1;
     bool has_names = column->name_count + (column->number_count > 0) > 1;
-    return (!has_order || add_feature(to, setting, false, steps, column->count)) &&
-           (!has_names || add_feature(to, setting, true, names, column->count));
+    return (!has_order || add_feature(to, setting, false, column->steps, column->count)) &&
+           (!has_names || add_feature(to, setting, true, column->kinds, column->count));
 }
 
 static bool is_condition(const struct grid *grid, size_t setting)
@@ -189,18 +189,22 @@ static bool add_settings(const struct strategy_spec *spec, const struct grid *gr
                          bool of_conditions, const struct features *to, struct arena *arena)
 {
     size_t count = of_conditions ? grid->condition_count : grid->point_count;
+    struct column column = {.values = ARENA_ARRAY(arena, const struct value *, count),
+                            .count = count,
+                            .numbers = ARENA_ARRAY(arena, double, count + 1),
+                            .names = ARENA_ARRAY(arena, const char *, count + 1),
+                            .steps = ARENA_ARRAY(arena, uint16_t, count),
+                            .kinds = ARENA_ARRAY(arena, uint16_t, count)};
+    if (column.values == NULL || column.numbers == NULL || column.names == NULL ||
+        column.steps == NULL || column.kinds == NULL) {
+        return false;
+    }
     for (size_t i = 0; i < grid->swept_count; i++) {
         if (is_condition(grid, i) != of_conditions) {
             continue;
         }
-        struct column column = {.values = ARENA_ARRAY(arena, const struct value *, count),
-                                .count = count,
-                                .knob = grid->swept[i].knob,
-                                .found = spec->baseline_values != NULL ? &spec->baseline_values[i]
-                                                                       : NULL};
-        if (column.values == NULL) {
-            return false;
-        }
+        column.knob = grid->swept[i].knob;
+        column.found = spec->baseline_values != NULL ? &spec->baseline_values[i] : NULL;
         for (size_t j = 0; j < count; j++) {
             column.values[j] =
                 of_conditions ? &grid->conditions[j].values[i] : &grid->points[j].values[i];

@@ -187,6 +187,51 @@ static void gp_stops_where_nothing_is_expected(void **state)
     assert_true(sim_regret(&set, sim_recommend(&sim, &scratch)) < 0.02);
 }
 
+/* ---- conditions ---- */
+
+static size_t count_of(size_t point, size_t condition, enum purpose purpose)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < sim.count; i++)
+        count += sim.trials[i].point == point && sim.trials[i].condition == condition &&
+                 sim.trials[i].purpose == purpose;
+    return count;
+}
+
+/* A chosen point is measured under each condition; each condition confirms its own arms, beside its
+ * own baseline. */
+static void each_condition_is_searched_and_confirmed(void **state)
+{
+    (void)state;
+    search_grid_additive(&set, 13, &arena);
+    set.grid.condition_count = 2;
+    set.grid.conditions = ARENA_ARRAY(&arena, struct condition, 2);
+    set.grid.kept = ARENA_ARRAY(&arena, bool, 2 * set.grid.point_count);
+    memset(set.grid.kept, true, 2 * set.grid.point_count * sizeof(bool));
+    for (size_t c = 0; c < 2; c++)
+        set.grid.conditions[c] =
+            (struct condition){.key = c == 0 ? "clients=1" : "clients=8",
+                               .values = ARENA_ARRAY(&arena, struct value, set.grid.swept_count)};
+    for (size_t kind = 2; kind < COUNT_OF(searching); kind++) { /* coord, race, gp */
+        run(&sim, searching[kind], 1, 90);
+        size_t arms[2] = {0};
+        size_t halves = 0; /* the budget may end between a point's conditions */
+        for (size_t p = 1; p < set.grid.point_count; p++) {
+            size_t first = count_of(p, 0, PURPOSE_EXPLORE);
+            size_t second = count_of(p, 1, PURPOSE_EXPLORE);
+            halves += first != second;
+            for (size_t c = 0; c < 2; c++)
+                arms[c] += count_of(p, c, PURPOSE_CONFIRM) > 0;
+        }
+        assert_true(halves <= 1);
+        for (size_t c = 0; c < 2; c++) {
+            assert_in_range(arms[c], 1, CONFIRM_ARMS);
+            assert_true(count_of(0, c, PURPOSE_CONFIRM) >= CONFIRM_BLOCKS);
+            assert_true(count_of(0, c, PURPOSE_BASELINE) >= 2);
+        }
+    }
+}
+
 /* ---- what cannot win ---- */
 
 static void what_failed_is_never_confirmed(void **state)
@@ -333,6 +378,7 @@ int main(void)
         cmocka_unit_test(a_larger_budget_searches_on),
         cmocka_unit_test(the_time_of_a_call_keeps_room_too),
         cmocka_unit_test(gp_stops_where_nothing_is_expected),
+        cmocka_unit_test(each_condition_is_searched_and_confirmed),
         cmocka_unit_test(what_failed_is_never_confirmed),
         cmocka_unit_test(what_is_less_durable_is_never_confirmed),
         cmocka_unit_test(a_sweep_where_all_fails_ends),
