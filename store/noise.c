@@ -13,6 +13,8 @@
 #include "sweeper/stats/compare.h"
 #include "sweeper/stats/drift.h"
 
+enum { MOST_WANTED = 500 }; /* runs of one point that anybody would make */
+
 static const double US_PER_HOUR = 3.6e9;
 /* within_pct is half an interval by ten batches or more independent samples: t(0.975; 9). */
 static const double WITHIN_QUANTILE = 2.262;
@@ -105,7 +107,8 @@ static bool label_of(struct reading *reading, int64_t point, int64_t condition, 
     if (!rank_data_pairs(reading->store, &reading->data, &arm, reading->arena, &row, err)) {
         return false;
     }
-    *out = rank_condition_text(reading->arena, &row);
+    const char *label = rank_condition_text(reading->arena, &row);
+    *out = label != NULL ? layout_line(reading->arena, label, SIZE_MAX) : NULL;
     return *out != NULL || err_memory(err);
 }
 
@@ -287,6 +290,25 @@ static void put_condition(const struct noise *noise, const struct noise_conditio
     }
 }
 
+/* A fifth more or less is all the same: the noise is not known as well as that. */
+static void put_length(const struct noise *noise, const struct noise_advice *advice,
+                       struct text *out)
+{
+    const char *cycles = "whole checkpoint cycles in any case";
+    if (isinf(advice->length_s)) {
+        text_add(out, "            longer windows pay: runs differ by what is within them\n");
+    } else if (advice->length_s > 1.2 * noise->measured_s) {
+        text_addf(out, "            longer windows pay, up to %s s; beyond that repeats do (%s)\n",
+                  figure(advice->length_s).text, cycles);
+    } else if (advice->length_s < noise->measured_s / 1.2) {
+        text_addf(out,
+                  "            windows of %s s would do: repeats pay better than length (%s)\n",
+                  figure(advice->length_s).text, cycles);
+    } else {
+        text_add(out, "            the window is about as long as pays; beyond it repeats do\n");
+    }
+}
+
 static void put_advice(const struct noise *noise, const struct noise_power *power, struct text *out)
 {
     struct noise_advice advice = noise_advise(noise);
@@ -300,18 +322,12 @@ static void put_advice(const struct noise *noise, const struct noise_power *powe
         "runs, %s %% between them\n",
         figure(noise->measured_s).text, figure(noise->overhead_s).text,
         figure(100 * noise->within_sd).text, figure(100 * advice.between_sd).text);
-    if (isinf(advice.length_s)) {
-        text_add(out,
-                 "            longer runs pay: they differ by no more than what is within them\n");
-    } else {
-        text_addf(out,
-                  "            up to %s s longer windows pay, beyond that repeats do (whole "
-                  "checkpoint cycles in any case)\n",
-                  figure(advice.length_s).text);
-    }
+    put_length(noise, &advice, out);
     double wanted = ceil((double)power->repeats * power->pair_pct * power->pair_pct);
-    if (power->pair_pct > 1 && isfinite(wanted)) {
+    if (power->pair_pct > 1 && wanted <= MOST_WANTED) {
         text_addf(out, "            for differences of 1 %%: about %.0f runs of a point\n", wanted);
+    } else if (power->pair_pct > 1) {
+        text_add(out, "            differences of 1 % are out of reach of repeats\n");
     }
 }
 

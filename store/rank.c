@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/layout.h"
 #include "store/rank_work.h"
 
 /* ---- options ---- */
@@ -148,13 +149,8 @@ static bool fill_row(struct ranking *ranking, const struct rank_arm *arm,
 static bool label_drift(struct ranking *ranking, const struct rank_row *row,
                         struct rank_drift *drift, struct err *err)
 {
-    struct text label;
-    text_open(&label, ranking->arena);
-    for (size_t i = 0; i < row->condition_count; i++) {
-        text_addf(&label, "%s%s=%s", i > 0 ? " " : "", row->condition[i].name,
-                  row->condition[i].display);
-    }
-    drift->label = text_done(&label);
+    const char *label = rank_condition_text(ranking->arena, row);
+    drift->label = label != NULL ? layout_line(ranking->arena, label, SIZE_MAX) : NULL;
     return drift->label != NULL || err_memory(err);
 }
 

@@ -128,7 +128,7 @@ static void advice_weighs_length_against_repeats(void **state)
     assert_near(advice.between_sd, sqrt(7e-4));
     assert_near(advice.length_s, sqrt(30.0 / 0.7));
     struct noise_power power = noise_power_of(&noise, 4, 3);
-    assert_says(words(&power), "up to 6.547 s longer windows pay, beyond that repeats do");
+    assert_says(words(&power), "windows of 6.547 s would do: repeats pay better than length");
     assert_says(words(&power), "a run of 10.00 s costs 30.00 s beside its window");
 }
 
@@ -142,7 +142,7 @@ static void longer_runs_pay_where_all_noise_is_within(void **state)
     struct noise_advice advice = noise_advise(&noise);
     assert_true(isinf(advice.length_s));
     struct noise_power power = noise_power_of(&noise, 4, 1);
-    assert_says(words(&power), "longer runs pay");
+    assert_says(words(&power), "longer windows pay: runs differ by what is within them");
 }
 
 static void drift_and_unsteady_runs_are_told(void **state)
