@@ -20,7 +20,7 @@ enum {
     CONSIDERED_MOST = 20000,
     STOP_PICKS = 3,
     STOP_LEAST = 20,
-    STRAY_EVERY = 8
+    STRAY_EVERY = 16
 };
 #define STRAY_BLOCK (UINT64_MAX - 1)
 
