@@ -145,6 +145,17 @@ struct measured {
     bool is_ended; /* early, because `second` said so */
 };
 
+/* What has been written and what was put off; NAN where the server does not tell. */
+struct server_work {
+    double log_bytes;            /* written to the log (WAL, redo), since whenever */
+    double written_bytes;        /* log and pages, likewise */
+    double checkpoint_count;     /* cycles, likewise; NAN where none ends at a point of time */
+    double log_capacity_bytes;   /* of the log that one cycle may take */
+    double checkpoint_age_bytes; /* of the log that a crash would replay */
+    double dirty_bytes;          /* changed pages in the server's memory */
+    double purge_backlog;        /* transactions whose old versions are kept */
+};
+
 struct backend {
     const char *name;   /* "postgresql" */
     const char *title;  /* "PostgreSQL" */
@@ -200,8 +211,15 @@ struct backend {
     /* Other layers that will beat the file for these knobs (preflight). NULL: nobody can. */
     bool (*overrides)(struct server *server, const struct setting *settings, size_t setting_count,
                       int64_t deadline, struct err *err);
-    /* Applies without restart. NULL: always restart. */
-    bool (*reload)(struct server *server, int64_t deadline, struct err *err);
+    /* Makes these settings, which stand in the configuration already, effective without a restart;
+     * it may take a moment. BASELINE means the value of `baseline` (one for each setting). NULL:
+     * always restart. */
+    bool (*reload)(struct server *server, const struct setting *settings,
+                   const struct value *baseline, size_t setting_count, int64_t deadline,
+                   struct err *err);
+    /* Names of knobs that a reload changes in the background only, ends with NULL: they are changed
+     * by a restart. NULL: there are none. */
+    const char *const *slow_knobs;
     /* The server's own dry check of the configuration on disk. NULL: none. */
     bool (*precheck)(struct server *server, int64_t deadline, struct err *err);
     /* Checkpoint and flush, so that the measurement does not pay for what was before. NULL: none
@@ -212,6 +230,12 @@ struct backend {
     /* NULL: no counters. */
     bool (*counters)(struct server *server, int64_t deadline, struct arena *arena,
                      struct counter **out, size_t *out_count, struct err *err);
+    /* What these counters say of the server's work. NULL: nothing. */
+    void (*work)(const struct counter *counters, size_t count, struct server_work *out);
+    /* Names of the knobs that bound the log of one cycle, and of those that are the time of one;
+     * each list ends with NULL. NULL: there are none. */
+    const char *const *log_knobs;
+    const char *const *interval_knobs;
     /* The last bytes of the server's log since the mark that `log_mark` set (before a start).
      * NULL: no log. "" where nothing was written. */
     bool (*log_mark)(struct server *server, int64_t deadline, struct err *err);

@@ -72,6 +72,7 @@ static bool read_head(struct store *store, int64_t trial_id, struct arena *arena
     out->result.measured_s = sql_column_real(row, 12);
     out->size_before_bytes = size_column(row, 13);
     out->size_after_bytes = size_column(row, 14);
+    out->result.warm_up_s = sql_column_real(row, 15);
     sqlite3_reset(row);
     return ok || err_memory(err);
 }
@@ -338,6 +339,10 @@ static bool show_json(struct store *store, const struct shown *shown, struct tex
     put_text_or_null(&json, "hint", shown->hint);
     put_text_or_null(&json, "context", shown->context);
     put_text_or_null(&json, "flags", shown->flags);
+    json_key(&json, "warm_up_s");
+    json_real(&json, shown->result.warm_up_s);
+    json_key(&json, "measured_s");
+    json_real(&json, shown->result.measured_s);
     if (!put_stages(store, shown->trial_id, &json, err) ||
         !put_values(store, shown->trial_id, "asked", 1, &json, err) ||
         !put_values(store, shown->trial_id, "effective", 2, &json, err) ||
@@ -404,6 +409,22 @@ static bool text_stages(struct store *store, int64_t trial_id, struct text *out,
     return ok;
 }
 
+/* How long was measured and warmed up before, and what is held against it. */
+static void text_windows(const struct shown *shown, struct text *out)
+{
+    char measured[LAYOUT_NUMBER_SIZE];
+    char warm_up[LAYOUT_NUMBER_SIZE];
+    if (isnan(shown->result.measured_s)) {
+        return;
+    }
+    layout_fixed(shown->result.measured_s, 1, measured);
+    layout_fixed(shown->result.warm_up_s, 1, warm_up);
+    text_addf(out, "measured: %s s, after a warm-up of %s s\n", measured, warm_up);
+    if (shown->flags[0] != '\0') {
+        text_addf(out, "flags: %s\n", shown->flags);
+    }
+}
+
 static bool show_text(struct store *store, const struct shown *shown, struct text *out,
                       struct err *err)
 {
@@ -420,6 +441,7 @@ static bool show_text(struct store *store, const struct shown *shown, struct tex
         !text_stages(store, shown->trial_id, out, err)) {
         return false;
     }
+    text_windows(shown, out);
     for (size_t i = 0; i < shown->result.metric_count; i++) {
         char value[LAYOUT_NUMBER_SIZE];
         const char *name = layout_line(out->arena, shown->result.metrics[i].name, LINE_WIDTH);

@@ -67,18 +67,18 @@ static void add_cost(const struct plan *plan, struct arena *arena, struct text *
     const struct sweep *sweep = &plan->sweep;
     struct history empty = {.trials = NULL};
     int64_t trials = strategy_remaining(&sweep->strategy, &plan->grid, &empty);
-    bool ends_complete = load_ends_complete(&sweep->workload);
+    bool ends_early = load_ends_complete(&sweep->workload) || sweep->workload.warm_up_max_ms > 0;
+    bool restarts = strcmp(sweep->between.restart, "always") == 0;
     bool is_instant = sweep->backend->measure != NULL;
     const char *length = about(trials * sweep->strategy.planned_ms, arena);
-    text_addf(out, "trials:     %lld, the baseline's among them; restarts: %lld\n",
-              (long long)trials,
-              (long long)(strcmp(sweep->between.restart, "always") == 0 ? trials : 0));
+    text_addf(out, "trials:     %lld, the baseline's among them; restarts: %s%lld\n",
+              (long long)trials, restarts ? "" : "at most ", (long long)trials);
     if (is_instant) {
         text_add(out, "time:       seconds: it measures by itself, in a time of its own\n");
         return;
     }
     text_addf(out, "time:       %s %s (windows, and %d s a trial for the restart)\n",
-              ends_complete ? "at most" : "about", length != NULL ? length : "?",
+              ends_early ? "at most" : "about", length != NULL ? length : "?",
               SWEEP_RESTART_GUESS_MS / 1000);
 }
 

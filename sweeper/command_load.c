@@ -12,6 +12,7 @@
 #include "sweeper/load/workload.h"
 #include "sweeper/load_report.h"
 #include "sweeper/sweepfile.h"
+#include "sweeper/warm_up.h"
 
 enum { ARENA_BYTES = 256 << 20 };
 
@@ -116,6 +117,8 @@ struct teller {
     struct text holds;           /* a check's findings, each with a NUL behind it */
     struct load_result rejected; /* of a drive that failed */
     bool has_rejected;
+    const struct workload_spec *workload;
+    struct warm_up warm_up;
 };
 
 static void say_note(void *context, const char *text)
@@ -136,10 +139,21 @@ static void keep_rejected(void *context, struct bytes result)
     teller->has_rejected = load_result_decode(result, teller->arena, &teller->rejected, &ignored);
 }
 
+static bool is_warm(void *context)
+{
+    const struct teller *teller = context;
+    return teller->warm_up.is_warm;
+}
+
 static void say_second(void *context, const struct load_second *second)
 {
     static const char *const phases[] = {"warm-up", "measure", "drain"};
-    (void)context;
+    struct teller *teller = context;
+    struct err err;
+    err_clear(&err);
+    if (!warm_up_add(&teller->warm_up, teller->workload, second, &err)) {
+        log_err(LOG_WARN, &err);
+    }
     log_line(LOG_INFO, "%s %u s: %.1f/s, p99 %.3f ms, %llu errors", phases[second->phase],
              second->index + 1, second->throughput_per_s, second->p99_ms,
              (unsigned long long)second->error_count);
@@ -153,11 +167,17 @@ static bool run_job(const struct load_job *job, struct teller *teller, struct ar
         .context = teller, .note = say_note, .second = say_second, .rejected = keep_rejected};
     int64_t limit_ms = job->operation == LOAD_DRIVE ? load_drive_limit_ms(&job->workload)
                                                     : job->workload.prepare_timeout_ms;
+    teller->workload = &job->workload;
+    warm_up_open(&teller->warm_up, &job->workload, arena);
+    progress.is_warm = teller->warm_up.is_adaptive ? is_warm : NULL;
     console_open(&teller->console);
     bool ok = host_open(NULL, CLOCK_NEVER, &here, err) &&
               load_run(here, NULL, job, clock_deadline_ms(limit_ms), &progress, arena, out, err);
     host_close(here);
     console_close(&teller->console);
+    if (ok && teller->warm_up.is_adaptive && !teller->warm_up.is_warm) {
+        log_line(LOG_WARN, "the warm-up ended before it was steady");
+    }
     return ok;
 }
 

@@ -4,6 +4,8 @@
  */
 #include "sweeper/load_rows.h"
 
+enum { LOAD_SERIES = 4 };
+
 static void fill_latency(struct store_statement *row, const struct histogram *latency,
                          struct arena *arena)
 {
@@ -55,8 +57,8 @@ static bool fill_series(const struct load_result *result, struct arena *arena,
                         struct store_result *out, struct err *err)
 {
     size_t count = result->second_count;
-    struct store_series *series = ARENA_ARRAY(arena, struct store_series, 3);
-    double *samples = ARENA_ARRAY(arena, double, 3 * count + 1);
+    struct store_series *series = ARENA_ARRAY(arena, struct store_series, LOAD_SERIES);
+    double *samples = ARENA_ARRAY(arena, double, LOAD_SERIES *count + 1);
     if (series == NULL || samples == NULL) {
         return err_memory(err);
     }
@@ -64,9 +66,10 @@ static bool fill_series(const struct load_result *result, struct arena *arena,
         samples[i] = result->seconds[i].throughput_per_s;
         samples[count + i] = result->seconds[i].p99_ms;
         samples[2 * count + i] = (double)result->seconds[i].error_count;
+        samples[3 * count + i] = result->seconds[i].mean_ms;
     }
-    static const char *const names[] = {"throughput", "p99_ms", "errors"};
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[LOAD_SERIES] = {"throughput", "p99_ms", "errors", "mean_ms"};
+    for (size_t i = 0; i < LOAD_SERIES; i++) {
         series[i] = (struct store_series){.name = names[i],
                                           .group = "load",
                                           .interval_s = result->series_interval_s,
@@ -74,7 +77,7 @@ static bool fill_series(const struct load_result *result, struct arena *arena,
                                           .count = count};
     }
     out->series = series;
-    out->series_count = count > 0 ? 3 : 0;
+    out->series_count = count > 0 ? LOAD_SERIES : 0;
     return true;
 }
 

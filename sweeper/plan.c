@@ -26,12 +26,18 @@ static bool at_key(const struct plan *plan, const char *section, const char *key
 static bool check_supported(const struct plan *plan, struct err *err)
 {
     const struct sweep *sweep = &plan->sweep;
-    if (strcmp(sweep->between.restart, "always") != 0) {
+    if (strcmp(sweep->between.restart, "always") != 0 && sweep->between.drop_caches) {
+        err_set(err, ERR_CODE_sweep_file,
+                "trials without a restart keep the caches, which drop_caches would drop");
+        at_key(plan, "between", "drop_caches", err);
+        return err_hint(err, "use restart = \"always\" with it, or leave it out");
+    }
+    if (sweep->backend->measure != NULL && sweep->workload.warm_up_max_ms > 0) {
         err_set(err, ERR_CODE_unsupported,
-                "between.restart = \"%s\" is not available in this version",
-                sweep->between.restart);
-        at_key(plan, "between", "restart", err);
-        return err_hint(err, "use \"always\": the same start for every trial");
+                "backend %s measures by itself, after a warm-up of fixed length",
+                sweep->backend->name);
+        at_key(plan, "workload", "warm_up", err);
+        return err_hint(err, "warm_up = \"60s\";");
     }
     bool only_restart =
         sweep->target.restart != NULL && sweep->target.stop == NULL && sweep->target.start == NULL;
@@ -259,7 +265,8 @@ static bool build_grid(struct plan *plan, const struct sweep_knob_row *rows, siz
            target_use_grid(&plan->target, &plan->grid, err) && compute_guard(plan, err) &&
            grid_build(&plan->grid, plan->target.baseline_values, &plan->target.facts,
                       plan->guard_bytes, &plan->arena, err) &&
-           check_conditions(plan, err) && inform_strategy(plan, err);
+           check_conditions(plan, err) && plan_check_cycles(plan, err) &&
+           inform_strategy(plan, err);
 }
 
 /* Without the target only its host's facts are known, and those only when it is this one. */

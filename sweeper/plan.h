@@ -49,6 +49,10 @@ void plan_close(struct plan *plan);
 bool plan_workload(const struct plan *plan, const struct condition *condition, struct arena *arena,
                    struct workload_spec *out, struct err *err) MUST_USE;
 
+/* Whether the window holds two cycles of the longest interval that is swept. PLAN, unless
+ * guard.cycles is off. After the grid was built; called by plan_probe. */
+bool plan_check_cycles(struct plan *plan, struct err *err) MUST_USE;
+
 /* "shared_buffers=1G work_mem=4M" for people, without what stays as found; "baseline" for the
  * baseline. NULL where memory ends. */
 const char *plan_point_text(const struct plan *plan, const struct point *point,

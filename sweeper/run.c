@@ -37,9 +37,9 @@ struct run {
 static bool run_stages(struct trial *t)
 {
     return trial_stop(t) && trial_reset_files(t) && trial_apply(t) && trial_drop_caches(t) &&
-           trial_start(t) && trial_ready(t) && trial_verify(t) && trial_reset_data(t) &&
-           trial_settle(t) && trial_prewarm(t) && trial_warm_up(t) && trial_measure(t) &&
-           trial_verify_again(t) && trial_check(t);
+           trial_start(t) && trial_reload(t) && trial_ready(t) && trial_verify(t) &&
+           trial_reset_data(t) && trial_settle(t) && trial_prewarm(t) && trial_warm_up(t) &&
+           trial_measure(t) && trial_verify_again(t) && trial_check(t);
 }
 
 /* ---- one trial ---- */
@@ -87,6 +87,7 @@ static bool record_trial(struct run *run, const struct run_history *past,
     }
     bool ok = run_stages(&trial);
     trial_close(&trial);
+    run->setup.running = ok ? run->setup.running : NULL;
     if (!ok && trial.err.class == ERR_POINT && stop_asked() != 0) {
         /* Whatever broke off while everything was told to end proves nothing about the point. */
         err_while(&trial.err, "a stop was asked");
@@ -124,8 +125,9 @@ static bool time_is_up(const struct run *run, const struct run_history *past)
     if (run->end_ns == CLOCK_NEVER) {
         return false;
     }
-    int64_t trial_ms =
-        past->typical_ms > 0 ? past->typical_ms : workload->warm_up_ms + workload->measure_ms;
+    int64_t trial_ms = past->typical_ms > 0
+                           ? past->typical_ms
+                           : load_warm_up_limit_ms(workload) + workload->measure_ms;
     return clock_now_ns() + (trial_ms + trial_ms / 10 + MARGIN_MS) * NS_PER_MS > run->end_ns;
 }
 
@@ -352,8 +354,13 @@ static bool open_load_hosts(struct run *run, struct err *err)
 {
     run->setup.ceilings_per_s =
         ARENA_ARRAY(&run->plan.arena, double, run->plan.grid.condition_count + 1);
-    if (run->setup.ceilings_per_s == NULL) {
+    run->setup.debts_pct =
+        ARENA_ARRAY(&run->plan.arena, double, run->plan.grid.condition_count + 1);
+    if (run->setup.ceilings_per_s == NULL || run->setup.debts_pct == NULL) {
         return err_memory(err);
+    }
+    for (size_t i = 0; i < run->plan.grid.condition_count; i++) {
+        run->setup.debts_pct[i] = NAN;
     }
     return load_hosts_open(&run->plan.sweep, &run->plan.arena, &run->setup.load_hosts, err);
 }
@@ -406,6 +413,30 @@ static void announce_saved(const struct plan *plan)
     }
 }
 
+/* The server as it was found runs with the baseline. */
+static void know_running(struct run *run)
+{
+    const struct grid *grid = &run->plan.grid;
+    bool is_found = grid->point_count > 0 && grid->points[0].baseline;
+    run->setup.running = is_found && !run->plan.target.is_touched ? &grid->points[0] : NULL;
+}
+
+static void tell_spared(const struct run *run)
+{
+    const struct trial_setup *setup = &run->setup;
+    if (setup->spared_count == 0) {
+        return;
+    }
+    if (setup->restart_count == 0) {
+        log_line(LOG_INFO, "%lld restarts were spared", (long long)setup->spared_count);
+        return;
+    }
+    double minutes = (double)setup->spared_count * (double)setup->restart_ns /
+                     (double)setup->restart_count / 60e9;
+    log_line(LOG_INFO, "%lld restarts were spared, about %.1f minutes",
+             (long long)setup->spared_count, minutes);
+}
+
 /* The restore comes first and is never skipped; its failure outweighs what ended the run. */
 static bool end_run(struct run *run, bool ok, struct err *err)
 {
@@ -449,7 +480,9 @@ bool sweep_run(const struct run_options *options, int64_t *out_failed, struct er
     if (options->baseline_runs > 0) {
         run.plan.sweep.between.restart = "always";
     }
+    know_running(&run);
     bool ok = run.is_begun && warn_of_noise(&run, err) && run_trials(&run, err);
+    tell_spared(&run);
     ok = end_run(&run, ok, err);
     *out_failed = run.failed_count;
     console_close(&run.console);

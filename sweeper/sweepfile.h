@@ -40,6 +40,7 @@ struct early_spec {
 
 struct guard_spec {
     const char *memory; /* expression, or "off" */
+    bool cycles;        /* refuse windows shorter than two checkpoint intervals */
 };
 
 struct label {

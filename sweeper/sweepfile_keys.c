@@ -282,6 +282,28 @@ int sweepfile_line(const struct sweep *sweep, const char *section, const char *k
     return sweep->key_lines[row - key_rows];
 }
 
+static bool read_text(const struct reader *reader, const struct key_row *row,
+                      const struct node *node)
+{
+    void *member = (char *)reader->sweep + row->offset;
+    return node_is_text(reader, node) &&
+           (key_set(row, reader->folder, node->text, member, reader->arena, reader->err) ||
+            reader_at(reader, node->line));
+}
+
+/* { min; max; }: until it is steady, within these bounds. */
+static bool read_warm_up(const struct reader *reader, const struct node *group)
+{
+    const struct node *least = node_find(group, "min");
+    const struct node *most = node_find(group, "max");
+    if (least == NULL || most == NULL || group->child_count != 2) {
+        reader_fail(reader, group->line, "%s until steady has two keys, min and max", group->where);
+        return err_hint(reader->err, "warm_up = { min = \"1m\"; max = \"10m\"; };");
+    }
+    return read_text(reader, key_find("workload", "warm_up"), least) &&
+           read_text(reader, key_find("workload", "warm_up_max"), most);
+}
+
 static bool read_key(const struct reader *reader, const struct key_row *row,
                      const struct node *node)
 {
@@ -296,15 +318,10 @@ static bool read_key(const struct reader *reader, const struct key_row *row,
     if (row->type == KEY_WORDS) {
         return node_words(reader, node, member);
     }
-    if (row->type == KEY_DURATION && node->kind == NODE_GROUP && strcmp(row->key, "warm_up") == 0) {
-        reader_fail(reader, node->line, "%s until steady is not available in this version",
-                    node->where);
-        reader->err->code = ERR_CODE_unsupported;
-        return err_hint(reader->err, "give one duration: warm_up = \"5min\"");
+    if (node->kind == NODE_GROUP && strcmp(row->key, "warm_up") == 0) {
+        return read_warm_up(reader, node);
     }
-    return node_is_text(reader, node) &&
-           (key_set(row, reader->folder, node->text, member, reader->arena, reader->err) ||
-            reader_at(reader, node->line));
+    return read_text(reader, row, node);
 }
 
 static bool read_defaults(const struct reader *reader, const char *section)

@@ -349,7 +349,7 @@ static bool read_strategy(const struct reader *reader, const struct node *root)
     }
     /* A backend that measures by itself has a time of its own. */
     if (reader->sweep->backend->measure == NULL) {
-        spec->planned_ms = reader->sweep->workload.warm_up_ms +
+        spec->planned_ms = load_warm_up_limit_ms(&reader->sweep->workload) +
                            load_window_ms(&reader->sweep->workload) +
                            reader->sweep->between.settle_ms + SWEEP_RESTART_GUESS_MS;
     }

@@ -291,9 +291,12 @@ bool target_stop(struct target *target, struct err *err)
     if (identity != NULL && identity[0] != '\0') {
         target->identity_before = arena_strdup(target->arena, identity);
     }
-    return target->sweep->backend->stop(
-               &target->server, clock_deadline_ms(target->sweep->target.stop_timeout_ms), err) ||
-           judge_command(err);
+    if (!target->sweep->backend->stop(
+            &target->server, clock_deadline_ms(target->sweep->target.stop_timeout_ms), err)) {
+        return judge_command(err);
+    }
+    target->is_set_live = false;
+    return true;
 }
 
 /* Writes bytes to the configuration file after the store knows their hash. */

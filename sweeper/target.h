@@ -52,6 +52,7 @@ struct target {
     int64_t sweep_id;
     bool is_locked;
     bool is_touched;   /* may be off its baseline */
+    bool is_set_live;  /* runs with values that it was given while it ran */
     bool has_snapshot; /* a copy of the data files may be put back */
     const char *lock_path;
     const char *data_lock_path; /* NULL: the data directory is not locked */

@@ -435,7 +435,8 @@ static bool restore_once(struct target *target, struct err *err)
     bool has_data = !target->has_file && target->has_snapshot;
     /* A server that started with another file does not run on this one, whatever its values. */
     bool has_read_it =
-        !target->has_file || strcmp(target->last_sha256, target->baseline_file.sha256) == 0;
+        !target->is_set_live &&
+        (!target->has_file || strcmp(target->last_sha256, target->baseline_file.sha256) == 0);
     if (!has_data && (!target->has_file || target_put_baseline(target, &quiet)) && has_read_it &&
         prove(target, &quiet)) {
         return true;

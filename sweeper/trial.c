@@ -72,11 +72,6 @@ static struct target *target_of(const struct trial *trial)
     return &trial->setup->plan->target;
 }
 
-static bool restarts(const struct trial *trial)
-{
-    return strcmp(trial->setup->plan->sweep.between.restart, "always") == 0;
-}
-
 /* ---- before the load ---- */
 
 /* What runs until here are the settings of the trial before: the point cannot be to blame. */
@@ -86,10 +81,17 @@ static bool stop_target(struct trial *trial)
            err_reclass(&trial->err, ERR_TARGET);
 }
 
+static bool stop_now(struct trial *trial)
+{
+    trial->is_restarted = true;
+    trial->restarts_at_ns = clock_now_ns();
+    trial->setup->running = NULL;
+    return begin_stage(trial, STAGE_stop, 0) && end_stage(trial, stop_target(trial));
+}
+
 bool trial_stop(struct trial *trial)
 {
-    return !restarts(trial) ||
-           (begin_stage(trial, STAGE_stop, 0) && end_stage(trial, stop_target(trial)));
+    return !trial_must_restart(trial) || stop_now(trial);
 }
 
 bool trial_reset_files(struct trial *trial)
@@ -113,16 +115,42 @@ bool trial_drop_caches(struct trial *trial)
             end_stage(trial, target_drop_caches(target_of(trial), &trial->err)));
 }
 
+static bool start_now(struct trial *trial)
+{
+    return begin_stage(trial, STAGE_start, 0) &&
+           end_stage(trial, target_start(target_of(trial), &trial->err));
+}
+
 bool trial_start(struct trial *trial)
 {
-    return !restarts(trial) || (begin_stage(trial, STAGE_start, 0) &&
-                                end_stage(trial, target_start(target_of(trial), &trial->err)));
+    return !trial->is_restarted || start_now(trial);
+}
+
+/* A reload that did not take effect is made up for by a restart. */
+bool trial_reload(struct trial *trial)
+{
+    bool has_taken = false;
+    if (trial->is_restarted) {
+        return true;
+    }
+    if (!begin_stage(trial, STAGE_reload, 0) ||
+        !end_stage(trial, trial_reload_changed(trial, &has_taken))) {
+        return false;
+    }
+    return has_taken || (stop_now(trial) && start_now(trial));
 }
 
 bool trial_ready(struct trial *trial)
 {
-    return begin_stage(trial, STAGE_ready, 0) &&
-           end_stage(trial, target_ready(target_of(trial), &trial->err));
+    struct trial_setup *setup = trial->setup;
+    if (!begin_stage(trial, STAGE_ready, 0) ||
+        !end_stage(trial, target_ready(target_of(trial), &trial->err))) {
+        return false;
+    }
+    setup->restart_count += trial->is_restarted;
+    setup->restart_ns += trial->is_restarted ? clock_now_ns() - trial->restarts_at_ns : 0;
+    setup->spared_count += !trial->is_restarted;
+    return true;
 }
 
 bool trial_verify(struct trial *trial)
@@ -135,6 +163,7 @@ bool trial_verify(struct trial *trial)
     trial->is_verified =
         trial->identity != NULL && target_verify(&plan->target, &plan->grid.points[trial->point],
                                                  trial->arena, trial->verified, &trial->err);
+    trial->setup->running = trial->is_verified ? &plan->grid.points[trial->point] : NULL;
     return end_stage(trial, trial->is_verified);
 }
 
@@ -147,7 +176,12 @@ static void show_note(void *context, const char *text)
 static void show_second(void *context, const struct load_second *second)
 {
     struct trial *trial = context;
+    struct err err;
+    err_clear(&err);
     console_second(trial->setup->console, second->throughput_per_s, second->p99_ms);
+    if (!warm_up_add(&trial->warm_up, &trial->job.workload, second, &err)) {
+        log_err(LOG_WARN, &err); /* costs the judgement, not the trial */
+    }
     trial_early_see(trial, second);
 }
 
@@ -245,17 +279,17 @@ static void take_size(struct trial *trial, int64_t *out)
     }
 }
 
-static void take_counters(struct trial *trial, struct counter **out, size_t *out_count)
+void trial_take_counters(struct trial *trial, int64_t timeout_ms, struct trial_counters *out)
 {
     const struct backend *backend = backend_of(trial);
     struct err err;
     err_clear(&err);
-    *out_count = 0;
+    *out = (struct trial_counters){0};
     if (backend->counters != NULL &&
-        !backend->counters(&target_of(trial)->server, clock_deadline_ms(SERVER_TIMEOUT_MS),
-                           trial->arena, out, out_count, &err)) {
+        !backend->counters(&target_of(trial)->server, clock_deadline_ms(timeout_ms), trial->arena,
+                           &out->rows, &out->count, &err)) {
         log_err(LOG_WARN, &err);
-        *out_count = 0;
+        out->count = 0;
     }
 }
 
@@ -264,13 +298,15 @@ static void take_counters(struct trial *trial, struct counter **out, size_t *out
 bool trial_warm_up(struct trial *trial)
 {
     const struct workload_spec *workload = &trial->job.workload;
+    warm_up_open(&trial->warm_up, workload, trial->arena);
     if (backend_of(trial)->measure != NULL) {
         return true; /* its measurement begins with a warm-up of its own */
     }
     struct load_progress progress = {.context = trial, .note = show_note, .second = show_second};
-    if (!begin_stage(trial, STAGE_warm_up, workload->warm_up_ms)) {
+    if (!begin_stage(trial, STAGE_warm_up, load_warm_up_limit_ms(workload))) {
         return false;
     }
+    progress.is_warm = trial->warm_up.is_adaptive ? trial_is_warm : NULL;
     int64_t limit_ms = load_drive_limit_ms(workload);
     const struct load_hosts *hosts = &trial->setup->load_hosts;
     bool ok =
@@ -278,7 +314,7 @@ bool trial_warm_up(struct trial *trial)
         load_team_ready(trial->team, clock_deadline_ms(SERVER_TIMEOUT_MS), &progress, &trial->err);
     if (ok) {
         take_size(trial, &trial->size_before_bytes);
-        take_counters(trial, &trial->counters_start, &trial->counter_start_count);
+        trial_take_counters(trial, SERVER_TIMEOUT_MS, &trial->at_go);
     }
     return end_stage(trial, ok && load_team_go(trial->team, clock_deadline_ms(limit_ms), &progress,
                                                &trial->err));
@@ -305,6 +341,10 @@ bool trial_measure(struct trial *trial)
                      load_ends_complete(workload) ? 0 : workload->measure_ms)) {
         return false;
     }
+    trial->at_start = trial->at_go;
+    if (!backend_of(trial)->embedded) { /* whose file belongs to the clients now */
+        trial_take_counters(trial, SERVER_TIMEOUT_MS, &trial->at_start);
+    }
     trial->has_result =
         backend_of(trial)->measure != NULL
             ? trial_self_measure(trial, &progress)
@@ -315,7 +355,7 @@ bool trial_measure(struct trial *trial)
     }
     if (trial->has_result) {
         trial->setup->ceilings_per_s[trial->condition] = trial->result.ceiling_per_s;
-        take_counters(trial, &trial->counters_end, &trial->counter_end_count);
+        trial_take_counters(trial, SERVER_TIMEOUT_MS, &trial->at_end);
         take_size(trial, &trial->size_after_bytes);
     }
     return end_stage(trial, trial->has_result);

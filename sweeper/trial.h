@@ -9,6 +9,7 @@
 #include "sweeper/load_host.h"
 #include "sweeper/plan.h"
 #include "sweeper/stats/early.h"
+#include "sweeper/warm_up.h"
 
 enum stage {
 #define STAGE(name, sentence) STAGE_##name,
@@ -38,6 +39,16 @@ struct trial_setup {
     struct load_hosts load_hosts; /* where the workers run */
     const char *reset;            /* "none" "reload" "snapshot" "command": resolved */
     double *ceilings_per_s;       /* of the driver, by condition; 0: not known yet */
+    const struct point *running;  /* what the server runs with; NULL: not known */
+    int64_t restart_count;        /* of servers, by trials; and how long they took */
+    int64_t restart_ns;
+    int64_t spared_count; /* trials that needed no restart */
+    double *debts_pct;    /* of the baseline, by condition: the largest; NAN: none is known */
+};
+
+struct trial_counters {
+    struct counter *rows;
+    size_t count;
 };
 
 struct trial {
@@ -63,10 +74,14 @@ struct trial {
     struct load_result result;
     bool has_result;
     struct early early;
-    struct counter *counters_start;
-    size_t counter_start_count;
-    struct counter *counters_end;
-    size_t counter_end_count;
+    bool is_restarted;      /* the server was, for this trial */
+    int64_t restarts_at_ns; /* when its stop began */
+    struct warm_up warm_up;
+    bool ended_warm;   /* it ended because it was steady */
+    int64_t next_look; /* at the log's position, while it lasts */
+    struct trial_counters at_go;
+    struct trial_counters at_start; /* of the window */
+    struct trial_counters at_end;
     int64_t size_before_bytes;
     int64_t size_after_bytes;
     const char *log_tail; /* of the server since its start; NULL not read yet */
@@ -86,6 +101,25 @@ bool trial_begin(struct trial *trial, struct err *err) MUST_USE;
 bool trial_end(struct trial *trial, bool ok, struct err *err) MUST_USE;
 /* Ends a worker that still lives. */
 void trial_close(struct trial *trial);
+
+/* Whether the server is to be restarted for this trial (trial_restart.c): by the sweep file always,
+ * or because a knob that changes since the trial before needs it, or nobody knows what the server
+ * runs with. */
+bool trial_must_restart(const struct trial *trial);
+/* Reloads what changed since the trial before and waits until it reads back. *out_has_taken false:
+ * a restart is due. */
+bool trial_reload_changed(struct trial *trial, bool *out_has_taken) MUST_USE;
+
+/* The server's counters now; none where it has none, or does not tell them in time. */
+void trial_take_counters(struct trial *trial, int64_t timeout_ms, struct trial_counters *out);
+/* Whether the warm-up may end: it is steady, and the log was written once around where its size is
+ * swept. For struct load_progress; context is the trial. */
+bool trial_is_warm(void *context);
+/* Adds figures about the run to the row's metrics, and says as words what is to be held against
+ * it: "not-steady", "few-cycles", "debt", "log-not-wrapped", "not-restarted", and those of
+ * load_result_flags. */
+bool trial_judge(struct trial *trial, struct store_result *row, const char **out_flags,
+                 struct err *err) MUST_USE;
 
 /* The key of the point under its effective values, for merging equal ones: "" unknown. */
 const char *trial_effective_key(const struct trial *trial, struct arena *arena);

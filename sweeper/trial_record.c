@@ -102,18 +102,18 @@ static bool record_values(struct trial *trial, struct err *err)
 static bool fill_counters(struct trial *trial, struct store_result *out, struct err *err)
 {
     struct store_counter *rows =
-        ARENA_ARRAY(trial->arena, struct store_counter, trial->counter_start_count + 1);
+        ARENA_ARRAY(trial->arena, struct store_counter, trial->at_start.count + 1);
     if (rows == NULL) {
         return err_memory(err);
     }
     size_t count = 0;
-    for (size_t i = 0; i < trial->counter_start_count; i++) {
-        const struct counter *start = &trial->counters_start[i];
-        for (size_t j = 0; j < trial->counter_end_count; j++) {
-            if (strcmp(start->name, trial->counters_end[j].name) == 0) {
+    for (size_t i = 0; i < trial->at_start.count; i++) {
+        const struct counter *start = &trial->at_start.rows[i];
+        for (size_t j = 0; j < trial->at_end.count; j++) {
+            if (strcmp(start->name, trial->at_end.rows[j].name) == 0) {
                 rows[count++] = (struct store_counter){.name = start->name,
                                                        .start = start->value,
-                                                       .end = trial->counters_end[j].value,
+                                                       .end = trial->at_end.rows[j].value,
                                                        .gauge = start->gauge};
             }
         }
@@ -123,8 +123,9 @@ static bool fill_counters(struct trial *trial, struct store_result *out, struct 
     return true;
 }
 
-static bool record_result(struct trial *trial, struct err *err)
+static bool record_result(struct trial *trial, const char **out_flags, struct err *err)
 {
+    *out_flags = trial->early.is_lost ? "killed" : "";
     if (!trial->has_result) {
         return true;
     }
@@ -134,7 +135,7 @@ static bool record_result(struct trial *trial, struct err *err)
     }
     row.size_before_bytes = trial->size_before_bytes;
     row.size_after_bytes = trial->size_after_bytes;
-    return fill_counters(trial, &row, err) &&
+    return fill_counters(trial, &row, err) && trial_judge(trial, &row, out_flags, err) &&
            store_trial_result(trial->setup->plan->store, trial->id, &row, err);
 }
 
@@ -146,14 +147,11 @@ bool trial_end(struct trial *trial, bool ok, struct err *err)
                            : ok                    ? ""
                                                    : target_log_tail(&plan->target, trial->arena);
     const char *key = trial_effective_key(trial, trial->arena);
-    const char *flags = trial->has_result ? load_result_flags(&trial->result, trial->arena) : "";
-    if (flags != NULL && trial->early.is_lost) {
-        flags = arena_printf(trial->arena, "%s%skilled", flags, flags[0] != '\0' ? " " : "");
-    }
-    if (key == NULL || flags == NULL) {
+    const char *flags = NULL;
+    if (key == NULL) {
         return err_memory(err);
     }
-    return record_values(trial, err) && record_result(trial, err) &&
+    return record_values(trial, err) && record_result(trial, &flags, err) &&
            store_trial_end(plan->store, trial->id, status, ok ? NULL : &trial->err, log_tail, key,
                            flags, err);
 }

@@ -64,9 +64,16 @@ bool my_control_open(const struct server *server, int64_t deadline, struct sessi
                      struct err *err) MUST_USE;
 void my_control_close(struct session **session); /* for the cleanup attribute */
 bool my_prewarm(struct server *server, int64_t deadline, struct err *err);
+void my_work(const struct counter *counters, size_t count, struct server_work *out);
+extern const char *const my_log_knobs[];
 bool my_counters(struct server *server, int64_t deadline, struct arena *arena, struct counter **out,
                  size_t *out_count, struct err *err);
 bool my_data_size(struct server *server, int64_t deadline, int64_t *out_bytes, struct err *err);
+
+/* ---- live.c ---- */
+bool my_reload(struct server *server, const struct setting *settings, const struct value *baseline,
+               size_t setting_count, int64_t deadline, struct err *err);
+extern const char *const my_slow_knobs[];
 
 /* ---- settings.c: the server's own lists of variables as knobs and readings ---- */
 /* One entry of `out` and, unless NULL, of out_knobs for each knob. */

@@ -2,12 +2,14 @@
  * What is asked of a running server besides its settings: warm buffers, counters and size. Each
  * opens a session of its own as the load user and closes it.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/mysql/mysql.h"
 #include "backends/mysql/server.h"
+#include "backends/work.h"
 #include "sweeper/base/text.h"
 
 enum { COUNTER_LIMIT = 320, SQL_BYTES = 1024, NAME_BYTES = 400 };
@@ -120,6 +122,9 @@ static bool is_gauge(const char *name)
                                         "innodb_history_list_length",
                                         "innodb_checkpoint_age",
                                         "innodb_checkpoint_max_age",
+                                        "innodb_redo_log_capacity_resized",
+                                        "innodb_redo_log_logical_size",
+                                        "innodb_redo_log_physical_size",
                                         "innodb_row_lock_current_waits",
                                         "innodb_row_lock_time_avg",
                                         "innodb_row_lock_time_max",
@@ -199,6 +204,41 @@ bool my_counters(struct server *server, int64_t deadline, struct arena *arena, s
     *out = list.items;
     *out_count = list.count;
     return true;
+}
+
+/* ---- what they say of the server's work ---- */
+
+const char *const my_log_knobs[] = {"innodb_log_file_size", "innodb_log_files_in_group",
+                                    "innodb_redo_log_capacity", NULL};
+
+/* The first of both that the server has: MariaDB's name, then that of MySQL 8.0.30. */
+static double either(const struct counter *counters, size_t count, const char *mariadb,
+                     const char *mysql)
+{
+    double value = counter_value(counters, count, mariadb);
+    return isnan(value) ? counter_value(counters, count, mysql) : value;
+}
+
+/* InnoDB writes pages all the time and has no checkpoint that ends: a cycle is what the log holds.
+ * Pages that are written twice, through the doublewrite buffer, are in innodb_data_written once
+ * more, which is little beside what counts as much. */
+void my_work(const struct counter *counters, size_t count, struct server_work *out)
+{
+    *out = server_work_unknown();
+    out->log_bytes = either(counters, count, "innodb_lsn_current", "innodb_redo_log_current_lsn");
+    out->log_capacity_bytes =
+        either(counters, count, "innodb_checkpoint_max_age", "innodb_redo_log_capacity_resized");
+    out->checkpoint_age_bytes = counter_value(counters, count, "innodb_checkpoint_age");
+    if (isnan(out->checkpoint_age_bytes)) {
+        out->checkpoint_age_bytes =
+            out->log_bytes - counter_value(counters, count, "innodb_redo_log_checkpoint_lsn");
+    }
+    if (isnan(out->log_bytes)) {
+        out->log_bytes = counter_value(counters, count, "innodb_os_log_written");
+    }
+    out->written_bytes = out->log_bytes + counter_value(counters, count, "innodb_data_written");
+    out->dirty_bytes = counter_value(counters, count, "innodb_buffer_pool_bytes_dirty");
+    out->purge_backlog = counter_value(counters, count, "innodb_history_list_length");
 }
 
 /* ---- size ---- */

@@ -366,7 +366,10 @@ bool pg_precheck(struct server *server, int64_t deadline, struct err *err)
     return err_while(err, "checking the configuration with postgres -C");
 }
 
-bool pg_reload(struct server *server, int64_t deadline, struct err *err)
+/* All of the files at once. */
+bool pg_reload(struct server *server, const struct setting *settings UNUSED,
+               const struct value *baseline UNUSED, size_t setting_count UNUSED, int64_t deadline,
+               struct err *err)
 {
     CLEANUP(pg_control_close) struct session *session = NULL;
     return (pg_control_open(server, deadline, &session, err) &&

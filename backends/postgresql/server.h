@@ -53,6 +53,9 @@ bool pg_control_open(const struct server *server, int64_t deadline, struct sessi
 void pg_control_close(struct session **session); /* for the cleanup attribute */
 bool pg_settle(struct server *server, int64_t deadline, struct err *err);
 bool pg_prewarm(struct server *server, int64_t deadline, struct err *err);
+void pg_work(const struct counter *counters, size_t count, struct server_work *out);
+extern const char *const pg_log_knobs[];
+extern const char *const pg_interval_knobs[];
 bool pg_counters(struct server *server, int64_t deadline, struct arena *arena, struct counter **out,
                  size_t *out_count, struct err *err);
 bool pg_data_size(struct server *server, int64_t deadline, int64_t *out_bytes, struct err *err);
@@ -120,7 +123,8 @@ bool pg_start(struct server *server, int64_t deadline, struct err *err);
 bool pg_ready(struct server *server, int64_t deadline, bool *out_ready, const char **out_why,
               struct err *err);
 bool pg_precheck(struct server *server, int64_t deadline, struct err *err);
-bool pg_reload(struct server *server, int64_t deadline, struct err *err);
+bool pg_reload(struct server *server, const struct setting *settings, const struct value *baseline,
+               size_t setting_count, int64_t deadline, struct err *err);
 
 /* ---- log.c ---- */
 /* In the data directory: for a start whose standard error has no better place. */

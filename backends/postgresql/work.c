@@ -2,12 +2,14 @@
  * What is asked of a running server besides its settings: checkpoint, warm buffers, counters and
  * size. Each opens a session of its own as the load user and closes it.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/postgresql/postgresql.h"
 #include "backends/postgresql/server.h"
+#include "backends/work.h"
 #include "sweeper/base/text.h"
 
 enum { COUNTER_LIMIT = 256 };
@@ -87,6 +89,31 @@ static const char prewarm_scans[] =
     "   order by pg_relation_size(c.oid) desc"
     " loop execute 'select count(*) from ' || name; end loop; end $$";
 
+static bool find_extension(struct session *session, int64_t deadline, struct arena *arena,
+                           const char **out_schema, struct err *err)
+{
+    return session_value(session,
+                         "select quote_ident(n.nspname) from pg_extension e join pg_namespace n"
+                         " on n.oid = e.extnamespace where e.extname = 'pg_prewarm'",
+                         deadline, arena, out_schema, err);
+}
+
+/* Where the extension lies ready and may be created, it is, for as long as the transaction lasts:
+ * what it read stays in memory, and it is gone with the session. False: the connection is lost. */
+static bool lend_extension(struct session *session, int64_t deadline, struct arena *arena,
+                           const char **out_schema, struct err *err)
+{
+    if (session_execute(session, "begin", NULL, NULL, deadline, err) &&
+        session_execute(session, "create extension pg_prewarm", NULL, NULL, deadline, err)) {
+        return find_extension(session, deadline, arena, out_schema, err);
+    }
+    if (postgresql_session.classify(session, err) == SESSION_LOST) {
+        return false;
+    }
+    err_clear(err);
+    return session_execute(session, "rollback", NULL, NULL, deadline, err);
+}
+
 bool pg_prewarm(struct server *server, int64_t deadline, struct err *err)
 {
     CLEANUP(pg_control_close) struct session *session = NULL;
@@ -94,10 +121,8 @@ bool pg_prewarm(struct server *server, int64_t deadline, struct err *err)
     const char *schema = NULL;
     arena_open(&scratch, PG_SCRATCH_BYTES);
     if (!open_limited(server, deadline, &session, err) ||
-        !session_value(session,
-                       "select quote_ident(n.nspname) from pg_extension e join pg_namespace n"
-                       " on n.oid = e.extnamespace where e.extname = 'pg_prewarm'",
-                       deadline, &scratch, &schema, err)) {
+        !find_extension(session, deadline, &scratch, &schema, err) ||
+        (schema == NULL && !lend_extension(session, deadline, &scratch, &schema, err))) {
         return false;
     }
     if (schema == NULL) {
@@ -116,6 +141,17 @@ bool pg_prewarm(struct server *server, int64_t deadline, struct err *err)
 
 /* ---- counters ---- */
 
+#define AGE "pg_control.checkpoint_age_bytes"
+#define WAL "pg_control.wal_bytes"
+#define MAX_WAL "pg_control.max_wal_size_bytes"
+
+/* Where the log is, and what of it a crash would replay. */
+static const char log_statement[] =
+    "select '" AGE "', to_jsonb(pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn))"
+    "  from pg_control_checkpoint()"
+    " union all select '" WAL "', to_jsonb(pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'))"
+    " union all select '" MAX_WAL "', to_jsonb(pg_size_bytes(current_setting('max_wal_size')))";
+
 /* Whatever numbers this version's views have, by their column's name. */
 static const char *const counter_views[] = {"pg_stat_database", "pg_stat_bgwriter",
                                             "pg_stat_checkpointer", "pg_stat_wal"};
@@ -128,7 +164,8 @@ struct counter_list {
 
 static bool is_gauge(const char *name)
 {
-    return text_ends_with(name, ".numbackends");
+    return text_ends_with(name, ".numbackends") || strcmp(name, AGE) == 0 ||
+           strcmp(name, MAX_WAL) == 0;
 }
 
 static bool add_counter(void *context, const struct row *row)
@@ -177,6 +214,19 @@ static bool view_exists(struct session *session, const char *view, int64_t deadl
     return true;
 }
 
+/* Anybody may ask, unless somebody took that right away. */
+static bool read_log_position(struct session *session, int64_t deadline, struct arena *arena,
+                              struct counter_list *list, struct err *err)
+{
+    const char *may = NULL;
+    return session_value(session,
+                         "select case when has_function_privilege("
+                         "'pg_catalog.pg_control_checkpoint()', 'execute') then 'yes' end",
+                         deadline, arena, &may, err) &&
+           (may == NULL ||
+            session_execute(session, log_statement, add_counter, list, deadline, err));
+}
+
 bool pg_counters(struct server *server, int64_t deadline, struct arena *arena, struct counter **out,
                  size_t *out_count, struct err *err)
 {
@@ -196,9 +246,46 @@ bool pg_counters(struct server *server, int64_t deadline, struct arena *arena, s
             return err_while(err, "reading %s", counter_views[i]);
         }
     }
+    if (!read_log_position(session, deadline, arena, &list, err)) {
+        return err_while(err, "reading the position of the log");
+    }
     *out = list.items;
     *out_count = list.count;
     return true;
+}
+
+/* ---- what the counters say of the server's work ---- */
+
+const char *const pg_log_knobs[] = {"max_wal_size", NULL};
+const char *const pg_interval_knobs[] = {"checkpoint_timeout", NULL};
+
+enum { BUFFER_BYTES = 8192 };
+
+/* Until 16 pg_stat_bgwriter tells of checkpoints and of what backends write themselves; from 17 on
+ * pg_stat_checkpointer does, and what backends write is in pg_stat_io (manual, section 27.2). */
+void pg_work(const struct counter *counters, size_t count, struct server_work *out)
+{
+    static const char *const timed[] = {"pg_stat_bgwriter.checkpoints_timed",
+                                        "pg_stat_checkpointer.num_timed"};
+    static const char *const asked[] = {"pg_stat_bgwriter.checkpoints_req",
+                                        "pg_stat_checkpointer.num_requested"};
+    static const char *const pages[] = {
+        "pg_stat_bgwriter.buffers_checkpoint", "pg_stat_bgwriter.buffers_clean",
+        "pg_stat_bgwriter.buffers_backend", "pg_stat_checkpointer.buffers_written"};
+    *out = server_work_unknown();
+    out->log_bytes = counter_value(counters, count, WAL);
+    out->log_capacity_bytes = counter_value(counters, count, MAX_WAL);
+    out->checkpoint_age_bytes = counter_value(counters, count, AGE);
+    for (size_t i = 0; i < COUNT_OF(timed); i++) {
+        double both =
+            counter_value(counters, count, timed[i]) + counter_value(counters, count, asked[i]);
+        out->checkpoint_count = isnan(both) ? out->checkpoint_count : both;
+    }
+    out->written_bytes = out->log_bytes;
+    for (size_t i = 0; i < COUNT_OF(pages); i++) {
+        double written = counter_value(counters, count, pages[i]);
+        out->written_bytes += isnan(written) ? 0 : written * BUFFER_BYTES;
+    }
 }
 
 bool pg_data_size(struct server *server, int64_t deadline, int64_t *out_bytes, struct err *err)

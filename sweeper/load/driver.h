@@ -98,7 +98,7 @@ struct driver {
     atomic_bool is_aborted; /* something failed: all end */
     int64_t origin_ns;      /* whole seconds count from here, so that one begins with the window */
     struct schedule_window window;
-    int64_t drain_ns; /* when unfinished work is given up */
+    _Atomic int64_t drain_ns; /* when unfinished work is given up */
     int64_t connect_deadline;
 };
 
@@ -114,6 +114,7 @@ extern const struct session_driver null_sessions;
 /* Told by this thread as the drive goes on. */
 struct driver_watch {
     void *context;
+    bool (*is_warm)(void *context);   /* whether the warm-up may end */
     void (*measuring)(void *context); /* the window has begun */
     void (*second)(void *context, const struct load_second *second);
 };

@@ -16,26 +16,46 @@ enum {
     REPORT_DELAY_MS = 250,  /* loops publish a second at most a tick late */
     LEAST_SECONDS = 5,      /* before a drive is called hopeless */
     LEAST_SHARE_OF_A_S = 2, /* a part of a second at the window's end counts from half of one */
+    NOTICE_MS = 150, /* above what a loop waits at most before it looks at the window again */
     TEXT_BYTES = 256
 };
+
+/* The window and what follows from where it begins, which lies ahead. */
+static void place_window(struct driver *driver, int64_t measure_ns)
+{
+    const struct workload_spec *workload = &driver->job->workload;
+    int64_t end_ns = measure_ns + load_window_ms(workload) * NS_PER_MS;
+    driver->window.measure_ns = measure_ns;
+    driver->window.end_ns = end_ns;
+    driver->drain_ns = end_ns + workload->drain_ms * NS_PER_MS;
+    if (driver->workload->open_window != NULL) {
+        driver->workload->open_window(driver->plan, measure_ns, end_ns);
+    }
+}
 
 static void open_gate(struct driver *driver)
 {
     const struct workload_spec *workload = &driver->job->workload;
-    int64_t warm_up_s = (workload->warm_up_ms + 999) / 1000;
+    int64_t warm_up_ms = load_warm_up_limit_ms(workload);
+    int64_t warm_up_s = (warm_up_ms + 999) / 1000;
     pthread_mutex_lock(&driver->gate_mutex);
     driver->window.go_ns = clock_now_ns();
-    driver->window.measure_ns = driver->window.go_ns + workload->warm_up_ms * NS_PER_MS;
+    place_window(driver, driver->window.go_ns + warm_up_ms * NS_PER_MS);
     driver->origin_ns = driver->window.measure_ns - warm_up_s * NS_PER_S;
-    driver->window.end_ns = driver->window.measure_ns + load_window_ms(workload) * NS_PER_MS;
-    driver->drain_ns = driver->window.end_ns + workload->drain_ms * NS_PER_MS;
-    if (driver->workload->open_window != NULL) {
-        driver->workload->open_window(driver->plan, driver->window.measure_ns,
-                                      driver->window.end_ns);
-    }
     driver->is_go = true;
     pthread_cond_broadcast(&driver->gate);
     pthread_mutex_unlock(&driver->gate_mutex);
+}
+
+/* With the next whole second that leaves every loop the time to hear of it. */
+static void end_warm_up(struct driver *driver, int64_t now)
+{
+    int64_t earliest_ns = now + NOTICE_MS * NS_PER_MS;
+    int64_t second = (earliest_ns - driver->origin_ns + NS_PER_S - 1) / NS_PER_S;
+    int64_t measure_ns = driver->origin_ns + second * NS_PER_S;
+    if (measure_ns < driver->window.measure_ns) {
+        place_window(driver, measure_ns);
+    }
 }
 
 static double cpu_seconds(void)
@@ -62,6 +82,8 @@ struct report {
     struct loop_time *times; /* of each loop at the window's beginning */
     double busy_pct;
     double wait_pct;
+    struct histogram *batches; /* [WITHIN_BATCHES]; NULL: the window is too short */
+    bool is_warm;
     bool is_measuring;
     bool is_over;
     bool is_cancelled;
@@ -97,6 +119,18 @@ static int64_t length_of(const struct driver *driver, int64_t begins_ns, int64_t
     return ends_ns - (begins_ns > driver->window.go_ns ? begins_ns : driver->window.go_ns);
 }
 
+/* The part of the window that a second of it belongs to. */
+static struct histogram *batch_of(const struct report *report, int64_t begins_ns)
+{
+    const struct driver *driver = report->driver;
+    int64_t since_ns = begins_ns - driver->window.measure_ns;
+    int64_t length_ns = driver->window.end_ns - driver->window.measure_ns;
+    if (report->batches == NULL || since_ns < 0 || since_ns >= length_ns) {
+        return NULL;
+    }
+    return &report->batches[since_ns / NS_PER_S * WITHIN_BATCHES * NS_PER_S / length_ns];
+}
+
 /* Reports the seconds that are complete. */
 static void report_seconds(struct report *report, int64_t now)
 {
@@ -106,7 +140,7 @@ static void report_seconds(struct report *report, int64_t now)
     while (ends_ns + REPORT_DELAY_MS * NS_PER_MS <= now) {
         struct load_second second = {.index = (uint32_t)report->next};
         int64_t length_ns = length_of(driver, begins_ns, ends_ns);
-        meter_take(&driver->seconds, report->next, &second);
+        meter_take(&driver->seconds, report->next, batch_of(report, begins_ns), &second);
         uint64_t done = (uint64_t)second.throughput_per_s;
         second.throughput_per_s *= (double)NS_PER_S / (double)length_ns;
         second.phase = begins_ns < driver->window.measure_ns ? LOAD_PHASE_WARM_UP
@@ -166,6 +200,11 @@ static void take_times(struct report *report)
 static void meet_edges(struct report *report, int64_t now)
 {
     struct driver *driver = report->driver;
+    if (!report->is_measuring && !report->is_warm &&
+        report->watch->is_warm(report->watch->context)) {
+        report->is_warm = true;
+        end_warm_up(driver, now);
+    }
     if (!report->is_measuring && now >= driver->window.measure_ns) {
         report->is_measuring = true;
         report->cpu_start_s = cpu_seconds();
@@ -240,11 +279,20 @@ static bool open_report(struct report *report, struct driver *driver,
                         const struct driver_watch *watched, struct err *err)
 {
     *report = (struct report){.driver = driver, .watch = watched};
+    const struct workload_spec *workload = &driver->job->workload;
     report->times = ARENA_ARRAY(driver->arena, struct loop_time, driver->loop_count);
     histogram_clear(&report->lag);
+    if (!load_ends_complete(workload) && workload->measure_ms >= WITHIN_BATCHES * 1000) {
+        report->batches = ARENA_ARRAY(driver->arena, struct histogram, WITHIN_BATCHES);
+        for (size_t i = 0; report->batches != NULL && i < WITHIN_BATCHES; i++) {
+            histogram_clear(&report->batches[i]);
+        }
+        if (report->batches == NULL) {
+            return err_memory(err);
+        }
+    }
     return report->times != NULL
-               ? second_series_open(&report->series,
-                                    load_window_ms(&driver->job->workload) / 1000 + 1,
+               ? second_series_open(&report->series, load_window_ms(workload) / 1000 + 1,
                                     driver->arena, err)
                : err_memory(err);
 }
@@ -260,6 +308,8 @@ static void fill_result(const struct driver *driver, const struct report *report
                                 .client_count = (uint32_t)driver->client_count,
                                 .seconds = report->series.points,
                                 .second_count = report->series.count,
+                                .batches = report->batches,
+                                .batch_count = report->batches != NULL ? WITHIN_BATCHES : 0,
                                 .series_interval_s = report->series.interval_s,
                                 .driver_cpu_s = report->cpu_s,
                                 .busy_pct = report->busy_pct,
@@ -275,9 +325,13 @@ static bool close_window(struct driver *driver, struct load_metric **out, size_t
                          struct err *err)
 {
     const struct workload *workload = driver->workload;
-    return workload->close_window == NULL ||
-           workload->close_window(driver->plan, driver->arena, &driver->window.end_ns, out,
-                                  out_count, err);
+    int64_t end_ns = driver->window.end_ns;
+    if (workload->close_window != NULL &&
+        !workload->close_window(driver->plan, driver->arena, &end_ns, out, out_count, err)) {
+        return false;
+    }
+    driver->window.end_ns = end_ns;
+    return true;
 }
 
 static bool give_up(struct driver *driver, const struct report *report, struct err *err)

@@ -24,6 +24,7 @@ static const struct {
     MEMBER(REAL, rate_per_s),
     MEMBER(TEXT, arrivals),
     MEMBER(INT, warm_up_ms),
+    MEMBER(INT, warm_up_max_ms),
     MEMBER(INT, measure_ms),
     MEMBER(INT, drain_ms),
     MEMBER(INT, prepare_timeout_ms),
@@ -341,6 +342,7 @@ void load_second_encode(const struct load_second *second, struct text *out)
     wire_put_u8(out, (uint8_t)second->phase);
     wire_put_u32(out, second->index);
     wire_put_f64(out, second->throughput_per_s);
+    wire_put_f64(out, second->mean_ms);
     wire_put_f64(out, second->p99_ms);
     wire_put_u64(out, second->error_count);
 }
@@ -352,6 +354,7 @@ static void get_second(struct wire *wire, struct load_second *out)
     out->phase = wire->failed ? LOAD_PHASE_DRAIN : (enum load_phase)phase;
     out->index = wire_u32(wire);
     out->throughput_per_s = wire_f64(wire);
+    out->mean_ms = wire_f64(wire);
     out->p99_ms = wire_f64(wire);
     out->error_count = wire_u64(wire);
 }
@@ -440,6 +443,10 @@ bool load_result_encode(const struct load_result *result, struct text *out, stru
     for (size_t i = 0; i < result->second_count; i++) {
         load_second_encode(&result->seconds[i], out);
     }
+    wire_put_u32(out, (uint32_t)result->batch_count);
+    for (size_t i = 0; i < result->batch_count; i++) {
+        put_histogram(out, &result->batches[i]);
+    }
     wire_put_u32(out, (uint32_t)result->metric_count);
     for (size_t i = 0; i < result->metric_count; i++) {
         wire_put_string(out, result->metrics[i].name);
@@ -494,12 +501,25 @@ static bool get_errors(struct wire *wire, struct arena *arena, struct load_resul
 static bool get_seconds(struct wire *wire, struct arena *arena, struct load_result *out)
 {
     out->series_interval_s = wire_u32(wire);
-    out->second_count = get_count(wire, 29);
+    out->second_count = get_count(wire, 37);
     out->seconds = ARENA_ARRAY(arena, struct load_second, out->second_count + 1);
     for (size_t i = 0; can_go_on(wire, out->seconds) && i < out->second_count; i++) {
         get_second(wire, &out->seconds[i]);
     }
     return out->seconds != NULL;
+}
+
+static bool get_batches(struct wire *wire, struct arena *arena, struct load_result *out)
+{
+    out->batch_count = get_count(wire, 4);
+    wire->failed = wire->failed || out->batch_count > WITHIN_BATCHES;
+    out->batches = ARENA_ARRAY(arena, struct histogram, WITHIN_BATCHES);
+    for (size_t i = 0; can_go_on(wire, out->batches) && i < out->batch_count; i++) {
+        if (!histogram_decode(&out->batches[i], wire_bytes(wire))) {
+            wire->failed = true;
+        }
+    }
+    return out->batches != NULL;
 }
 
 static bool get_metrics(struct wire *wire, struct arena *arena, struct load_result *out)
@@ -533,6 +553,6 @@ bool load_result_decode(struct bytes frame, struct arena *arena, struct load_res
     out->distribution = wire_string(&wire, arena);
     bool has_room = get_transactions(&wire, arena, out) && get_statements(&wire, arena, out) &&
                     get_errors(&wire, arena, out) && get_seconds(&wire, arena, out) &&
-                    get_metrics(&wire, arena, out);
+                    get_batches(&wire, arena, out) && get_metrics(&wire, arena, out);
     return has_room ? finish(&wire, "result", err) : err_memory(err);
 }

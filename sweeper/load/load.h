@@ -7,8 +7,9 @@
  *     spec  ->                       connects, prepares          (workload_spec, session_spec)
  *           <- ready                 every client connected, or error
  *     go    ->                       drives
+ *           <- second*               one a second: phase, throughput, latencies
+ *     measure ->                     (of a warm-up that may end early) begins with the next second
  *           <- measuring             the warm-up is over
- *           <- second*               one a second: phase, throughput, p99
  *           <- result | [rejected] error   and ends
  */
 #ifndef SWEEPER_LOAD_LOAD_H
@@ -16,7 +17,7 @@
 
 #include "backends/backend.h"
 #include "sweeper/base/wire.h"
-#include "sweeper/stats/histogram.h"
+#include "sweeper/stats/within.h"
 
 /* A named metric that a command's output is searched for. */
 struct load_metric_spec {
@@ -43,6 +44,7 @@ struct workload_spec {
     double rate_per_s;    /* 0: closed loop */
     const char *arrivals; /* of an open loop: "constant" | "poisson" */
     int64_t warm_up_ms;
+    int64_t warm_up_max_ms; /* above 0: it ends once it is steady, from warm_up_ms to this */
     int64_t measure_ms;
     int64_t drain_ms;           /* how long unfinished transactions may take after the window */
     int64_t prepare_timeout_ms; /* prepare, reset, check and cleanup */
@@ -134,7 +136,8 @@ enum load_frame {
     LOAD_FRAME_PROGRESS,  /* string: "loading oltp, 4 tables: 40 %, 12s left" */
     LOAD_FRAME_RESULT,    /* struct load_result */
     LOAD_FRAME_ERROR,     /* struct err */
-    LOAD_FRAME_REJECTED   /* struct load_result of a drive that failed; its error follows */
+    LOAD_FRAME_REJECTED,  /* struct load_result of a drive that failed; its error follows */
+    LOAD_FRAME_MEASURE    /* to the worker, empty: the warm-up may end */
 };
 
 enum load_phase { LOAD_PHASE_WARM_UP, LOAD_PHASE_MEASURE, LOAD_PHASE_DRAIN };
@@ -143,6 +146,7 @@ struct load_second {
     enum load_phase phase;
     uint32_t index; /* seconds since the phase began */
     double throughput_per_s;
+    double mean_ms; /* of the latencies; 0 where nothing was completed */
     double p99_ms;
     uint64_t error_count;
 };
@@ -188,6 +192,8 @@ struct load_result {
     size_t error_row_count;
     struct load_second *seconds; /* of the measure window */
     size_t second_count;
+    struct histogram *batches;  /* latencies of the window in equal parts: of each second in its */
+    size_t batch_count;         /* part; 0 where it has fewer than WITHIN_BATCHES seconds */
     uint32_t series_interval_s; /* seconds that each of them stands for: more than 1 in long runs */
     uint64_t unfinished_count;  /* under way when the window closed and not done by its drain */
     double driver_cpu_s;        /* of the worker, in the window */
@@ -229,6 +235,9 @@ struct load_progress {
     bool (*is_over)(void *context);
     /* What was measured although the drive failed, encoded, before its error is known. */
     void (*rejected)(void *context, struct bytes result);
+    /* Asked after each second of the warm-up whether it may end; then it does with the second under
+     * way. NULL: it lasts as long as it may. */
+    bool (*is_warm)(void *context);
 };
 
 /* A worker under way on a host; its program is `program` (argv[0]; NULL: this executable). */
@@ -285,6 +294,8 @@ bool load_result_merge(struct load_result *into, const struct load_result *from,
  * + margin, in milliseconds. */
 int64_t load_drive_limit_ms(const struct workload_spec *workload);
 
+/* How long the warm-up may last. */
+int64_t load_warm_up_limit_ms(const struct workload_spec *workload);
 /* True where the work ends by being complete, within a time that is a limit alone: no warm-up, no
  * early end. */
 bool load_ends_complete(const struct workload_spec *workload);

@@ -72,13 +72,27 @@ static void merge_second(struct load_result *into, const struct load_second *fro
     for (size_t i = 0; i < into->second_count; i++) {
         struct load_second *to = &into->seconds[i];
         if (to->phase == from->phase && to->index == from->index) {
-            to->throughput_per_s += from->throughput_per_s;
+            double all = to->throughput_per_s + from->throughput_per_s;
+            to->mean_ms = all > 0 ? (to->mean_ms * to->throughput_per_s +
+                                     from->mean_ms * from->throughput_per_s) /
+                                        all
+                                  : 0;
+            to->throughput_per_s = all;
             to->error_count += from->error_count;
             to->p99_ms = larger(to->p99_ms, from->p99_ms);
             return;
         }
     }
     into->seconds[into->second_count++] = *from;
+}
+
+/* Parts of one index are of one time. Where one worker has none there is none of all. */
+static void merge_batches(struct load_result *into, const struct load_result *from)
+{
+    into->batch_count = into->batch_count == from->batch_count ? into->batch_count : 0;
+    for (size_t i = 0; i < into->batch_count; i++) {
+        histogram_merge(&into->batches[i], &from->batches[i]);
+    }
 }
 
 static void merge_figures(struct load_result *into, const struct load_result *from)
@@ -126,6 +140,7 @@ bool load_result_merge(struct load_result *into, const struct load_result *from,
     for (size_t i = 0; i < from->second_count; i++) {
         merge_second(into, &from->seconds[i]);
     }
+    merge_batches(into, from);
     merge_figures(into, from);
     return true;
 }

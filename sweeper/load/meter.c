@@ -89,13 +89,18 @@ void meter_publish(struct meter *meter, struct meter_seconds *seconds, int64_t i
     meter->second_index = index;
 }
 
-void meter_take(struct meter_seconds *seconds, int64_t index, struct load_second *out)
+void meter_take(struct meter_seconds *seconds, int64_t index, struct histogram *batch,
+                struct load_second *out)
 {
     pthread_mutex_lock(&seconds->mutex);
     struct histogram *second = &seconds->ring[index % METER_RING];
     out->throughput_per_s = (double)second->count;
+    out->mean_ms = histogram_mean_ns(second) / 1e6;
     out->p99_ms = histogram_percentile_ns(second, 99) / 1e6;
     out->error_count = seconds->ring_errors[index % METER_RING];
+    if (batch != NULL) {
+        histogram_merge(batch, second);
+    }
     histogram_clear(second);
     seconds->ring_errors[index % METER_RING] = 0;
     seconds->reported = index + 1;

@@ -42,8 +42,9 @@ void meter_seconds_open(struct meter_seconds *seconds);
 void meter_seconds_close(struct meter_seconds *seconds);
 /* Hands the meter's second over when `index` is another one. */
 void meter_publish(struct meter *meter, struct meter_seconds *seconds, int64_t index);
-/* Takes second `index` out of the ring. */
-void meter_take(struct meter_seconds *seconds, int64_t index, struct load_second *out);
+/* Takes second `index` out of the ring, and adds its latencies to `batch` where there is one. */
+void meter_take(struct meter_seconds *seconds, int64_t index, struct histogram *batch,
+                struct load_second *out);
 
 /* Errors by transaction and code, over all loops. */
 struct meter_errors {

@@ -117,6 +117,19 @@ static bool check_ready(struct load_worker *worker, struct wire *wire, struct er
                                        clients, worker->client_count);
 }
 
+static bool tell_second(struct load_worker *worker, const struct load_progress *progress,
+                        const struct load_second *second, struct err *err)
+{
+    if (progress == NULL) {
+        return true;
+    }
+    if (progress->second != NULL) {
+        progress->second(progress->context, second);
+    }
+    return second->phase != LOAD_PHASE_WARM_UP || progress->is_warm == NULL ||
+           !progress->is_warm(progress->context) || worker_say_measure(worker, err);
+}
+
 /* Handles one frame: progress goes to the caller's functions. The payload stays in the inbox for
  * FRAME_RESULT. */
 static enum frame_answer answer(struct load_worker *worker, uint8_t kind, struct bytes payload,
@@ -134,10 +147,7 @@ static enum frame_answer answer(struct load_worker *worker, uint8_t kind, struct
         if (!load_second_decode(payload, &second)) {
             break;
         }
-        if (progress != NULL && progress->second != NULL) {
-            progress->second(progress->context, &second);
-        }
-        return FRAME_WENT_BY;
+        return tell_second(worker, progress, &second, err) ? FRAME_WENT_BY : FRAME_FAILED;
     case LOAD_FRAME_MEASURING:
         return FRAME_MEASURE;
     case LOAD_FRAME_PROGRESS:
@@ -274,6 +284,17 @@ bool worker_say_go(struct load_worker *worker, struct err *err)
     worker->is_go = true;
     text_open(&nothing, &worker->arena);
     return send_frame(worker, LOAD_FRAME_GO, &nothing, err);
+}
+
+bool worker_say_measure(struct load_worker *worker, struct err *err)
+{
+    struct text nothing;
+    if (worker->is_measure) {
+        return true;
+    }
+    worker->is_measure = true;
+    text_open(&nothing, &worker->arena);
+    return send_frame(worker, LOAD_FRAME_MEASURE, &nothing, err);
 }
 
 bool load_worker_go(struct load_worker *worker, int64_t deadline,

@@ -17,6 +17,7 @@ struct load_worker {
     bool is_up; /* it has said hello */
     bool is_ready;
     bool is_go;
+    bool is_measure; /* it was told that its warm-up may end */
 };
 
 enum frame_answer {
@@ -35,6 +36,8 @@ enum frame_answer worker_look(struct load_worker *worker, const struct load_prog
 /* False: stopped, or the time is up. */
 bool worker_may_wait(int64_t deadline, struct err *err);
 bool worker_say_go(struct load_worker *worker, struct err *err);
+/* The warm-up may end; once is enough. */
+bool worker_say_measure(struct load_worker *worker, struct err *err);
 /* After FRAME_RESULT. `out` may be NULL. */
 bool worker_take_result(struct load_worker *worker, struct arena *arena, struct load_result *out,
                         struct err *err);

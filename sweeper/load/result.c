@@ -37,8 +37,14 @@ bool workload_writes(const struct workload_spec *workload)
 
 int64_t load_drive_limit_ms(const struct workload_spec *workload)
 {
-    return CONNECT_MS + workload->warm_up_ms + load_window_ms(workload) + workload->drain_ms +
-           MARGIN_MS;
+    return CONNECT_MS + load_warm_up_limit_ms(workload) + load_window_ms(workload) +
+           workload->drain_ms + MARGIN_MS;
+}
+
+int64_t load_warm_up_limit_ms(const struct workload_spec *workload)
+{
+    return workload->warm_up_max_ms > workload->warm_up_ms ? workload->warm_up_max_ms
+                                                           : workload->warm_up_ms;
 }
 
 bool load_ends_complete(const struct workload_spec *workload)
@@ -313,6 +319,10 @@ static bool check_command(const struct workload_spec *workload, struct err *err)
         return spec_err(err, "rate is not for command workloads",
                         "give the program its own option for the rate");
     }
+    if (workload->warm_up_max_ms > 0) {
+        return spec_err(err, "the warm-up of a command is its own: nobody can end it early",
+                        "warm_up = \"60s\";");
+    }
     if (strcmp(workload->reset, "reload") == 0) {
         return spec_err(err, "a command's data cannot be loaded again, dbsweep does not know them",
                         "reset = \"command\"; with a reset_command, or reset = \"snapshot\";");
@@ -399,7 +409,7 @@ static bool check_script(const struct workload_spec *workload, struct err *err)
 
 static bool check_insert_rows(const struct workload_spec *workload, struct err *err)
 {
-    if (workload->insert_rows > 0 && workload->warm_up_ms > 0) {
+    if (workload->insert_rows > 0 && load_warm_up_limit_ms(workload) > 0) {
         return spec_err(err, "a run that ends by its rows has no warm_up", "warm_up = \"0s\";");
     }
     if (workload->delete_oldest &&
@@ -448,6 +458,10 @@ bool workload_check_spec(const struct workload_spec *workload, struct err *err)
     bool has_command = workload->reset_command != NULL;
     if (workload->clients < 1 || workload->measure_ms < 1) {
         return spec_err(err, "clients and measure must be above zero", "clients = 8;");
+    }
+    if (workload->warm_up_max_ms > 0 && workload->warm_up_max_ms < workload->warm_up_ms) {
+        return spec_err(err, "the longest warm-up is shorter than the shortest",
+                        "warm_up = { min = \"1m\"; max = \"10m\"; };");
     }
     if (has_command != (strcmp(workload->reset, "command") == 0)) {
         return spec_err(err, "reset = \"command\" and reset_command belong together",

@@ -27,8 +27,8 @@ struct schedule {
 /* What a schedule is told about the drive. */
 struct schedule_window {
     int64_t go_ns;
-    int64_t measure_ns;
-    int64_t end_ns;
+    _Atomic int64_t measure_ns; /* may come earlier while the warm-up lasts, and the end with it */
+    _Atomic int64_t end_ns;
 };
 
 /* A loop of `client_count` clients of all, the first of them with number `first`, gets their share

@@ -17,6 +17,11 @@ bool second_series_open(struct second_series *series, int64_t second_count, stru
 static void merge(struct load_second *into, uint32_t weight, const struct load_second *from,
                   uint32_t other)
 {
+    double all = into->throughput_per_s * weight + from->throughput_per_s * other;
+    into->mean_ms = all > 0 ? (into->mean_ms * into->throughput_per_s * weight +
+                               from->mean_ms * from->throughput_per_s * other) /
+                                  all
+                            : 0;
     into->throughput_per_s =
         (into->throughput_per_s * weight + from->throughput_per_s * other) / (weight + other);
     into->p99_ms = from->p99_ms > into->p99_ms ? from->p99_ms : into->p99_ms;

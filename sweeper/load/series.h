@@ -20,8 +20,8 @@ struct second_series {
 /* Room for `second_count` seconds, at most SERIES_POINTS of them apart. */
 bool second_series_open(struct second_series *series, int64_t second_count, struct arena *arena,
                         struct err *err) MUST_USE;
-/* Throughput is the mean of the seconds of a point, p99_ms the worst of theirs (percentiles have no
- * mean), error_count their sum. */
+/* Throughput and latency are the means of the seconds of a point, p99_ms the worst of theirs
+ * (percentiles have no mean), error_count their sum. */
 void second_series_add(struct second_series *series, const struct load_second *second);
 
 #endif

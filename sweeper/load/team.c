@@ -23,6 +23,7 @@ struct load_team {
     struct member *members;
     size_t count;
     const struct load_progress *progress; /* of the call under way */
+    bool is_warm;                         /* the warm-up may end */
 };
 
 static bool open_members(struct load_team *team, const struct load_place *places,
@@ -68,7 +69,7 @@ bool load_team_open(const struct load_place *places, size_t count, const struct 
 /* ---- progress ---- */
 
 /* One second of all, once the last of them has told its own. */
-static void tell_second(const struct load_team *team)
+static void tell_second(struct load_team *team)
 {
     struct load_second all = team->members[0].second;
     for (size_t i = 0; i < team->count; i++) {
@@ -77,7 +78,13 @@ static void tell_second(const struct load_team *team)
             return;
         }
         if (i > 0) {
-            all.throughput_per_s += one->throughput_per_s;
+            double done = all.throughput_per_s + one->throughput_per_s;
+            all.mean_ms =
+                done > 0
+                    ? (all.mean_ms * all.throughput_per_s + one->mean_ms * one->throughput_per_s) /
+                          done
+                    : 0;
+            all.throughput_per_s = done;
             all.error_count += one->error_count;
             all.p99_ms = one->p99_ms > all.p99_ms ? one->p99_ms : all.p99_ms;
         }
@@ -86,6 +93,9 @@ static void tell_second(const struct load_team *team)
         team->members[i].has_second = false;
     }
     team->progress->second(team->progress->context, &all);
+    team->is_warm =
+        team->is_warm || (all.phase == LOAD_PHASE_WARM_UP && team->progress->is_warm != NULL &&
+                          team->progress->is_warm(team->progress->context));
 }
 
 static void take_second(void *context, const struct load_second *second)
@@ -145,6 +155,17 @@ static bool look_at(struct member *member, enum frame_answer wanted, bool *out_h
     return true;
 }
 
+/* They all hear of it at once, so that their windows begin with the same second. */
+static bool say_measure(struct load_team *team, struct err *err)
+{
+    for (size_t i = 0; team->is_warm && i < team->count; i++) {
+        if (!worker_say_measure(team->members[i].worker, err)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool follow_all(struct load_team *team, int64_t deadline,
                        const struct load_progress *progress, enum frame_answer wanted,
                        struct err *err)
@@ -167,7 +188,7 @@ static bool follow_all(struct load_team *team, int64_t deadline,
             progress->is_over(progress->context)) {
             return err_set(err, ERR_CODE_ended_early, "the trial was ended early");
         }
-        if (left > 0 && !worker_may_wait(deadline, err)) {
+        if (left > 0 && (!say_measure(team, err) || !worker_may_wait(deadline, err))) {
             return false;
         }
         if (left > 0 && !has_more) {

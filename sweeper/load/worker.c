@@ -34,7 +34,8 @@ struct worker {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     bool is_go;
-    bool drives_itself; /* hears of the end through the stop flag, and has END_MS for it */
+    atomic_bool is_warm; /* the warm-up may end */
+    bool drives_itself;  /* hears of the end through the stop flag, and has END_MS for it */
 };
 
 static bool send_frame(struct worker *worker, enum load_frame kind, struct text *payload)
@@ -133,6 +134,8 @@ static void *watch_parent(void *data)
             worker->is_go = true;
             pthread_cond_broadcast(&worker->changed);
             pthread_mutex_unlock(&worker->mutex);
+        } else if (kind == LOAD_FRAME_MEASURE) {
+            atomic_store(&worker->is_warm, true);
         }
         wire_inbox_drop(&seen.inbox);
     }
@@ -161,6 +164,12 @@ static void send_second(void *context, const struct load_second *second)
     load_second_encode(second, &payload);
     (void)send_frame(worker, LOAD_FRAME_SECOND, &payload); /* a lost parent is noticed by reading */
     arena_close(&scratch);
+}
+
+static bool is_warm(void *context)
+{
+    struct worker *worker = context;
+    return atomic_load(&worker->is_warm);
 }
 
 static void send_measuring(void *context)
@@ -235,7 +244,7 @@ static bool drive_clients(struct worker *worker, const struct workload *workload
                           const struct session_driver *sessions)
 {
     const struct driver_watch watch = {
-        .context = worker, .measuring = send_measuring, .second = send_second};
+        .context = worker, .is_warm = is_warm, .measuring = send_measuring, .second = send_second};
     struct load_result result = {0};
     /* Not on this stack: a thread that hangs outlives this call. */
     struct driver *driver = ARENA_NEW(&worker->arena, struct driver);

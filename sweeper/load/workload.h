@@ -92,7 +92,8 @@ struct workload {
      * clients the drive ends before its time; called before `choose`. */
     bool (*is_done)(struct client *client);
     /* NULL, or: called once when the edges of the window are known, before any client starts: what
-     * completes from begin_ns until end_ns counts. */
+     * completes from begin_ns until end_ns counts. Called again, by the same thread and before
+     * begin_ns, where the warm-up ends early. */
     void (*open_window)(const void *plan, int64_t begin_ns, int64_t end_ns);
     /* NULL, or: called once when every client is at rest: named metrics of the window, in the
      * arena. Puts *end_ns earlier where the work was complete earlier; fails where work that must

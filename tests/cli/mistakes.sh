@@ -62,13 +62,13 @@ mistake 5 "rules = [ \"cache_size < 'x'\" ];" 'a rule is like'
 mistake 5 'rules = [ "cache_size < 1kB" ];' 'alone prunes 2 of 2'
 
 mistake 1 'store = "/nonexistent/x.db";' 'folder /nonexistent/ does not exist'
-mistake 5 'between = { restart = "when-needed"; };' 'use "always"'
+mistake 5 'between = { restart = "when-needed"; drop_caches = true; };' 'use restart = "always"'
 mistake 3 'axes = { knobs = { temp_store_directory = [ "/tmp" ]; }; };' '*'
 
 # What is refused after the file was read has its line too, however long the path.
 deep=$(printf 'a%.0s' $(seq 1 120))
 mkdir "$deep"
-file 5 'between = { restart = "when-needed"; };'
+file 5 'between = { restart = "when-needed"; drop_caches = true; };'
 mv mistake.cfg "$deep/"
 run_status 'in a long path' 2 "$DBSWEEP" check --offline "$deep/mistake.cfg"
 like 'the line is not lost' "$ERRORS" '...*aaa/mistake.cfg:5: error:*'

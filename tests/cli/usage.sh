@@ -83,7 +83,7 @@ completes() {
 is 'commands are completed' "$(completes dbsweep ra)" rank
 is 'options are completed' "$(completes dbsweep run --bud)" --budget
 is 'choices are completed' "$(completes dbsweep rank --format '')" 'table csv json'
-is 'workload keys are completed' "$(completes dbsweep load oltp run --warm)" --warm-up
+is 'workload keys are completed' "$(completes dbsweep load oltp run --warm)" '--warm-up --warm-up-max'
 cd "$TMP" || exit 1
 touch nightly.cfg
 is 'files are completed' "$(completes dbsweep run ni)" nightly.cfg

@@ -97,6 +97,7 @@ static const struct load_job full_job = {.operation = LOAD_DRIVE,
                                                       .rate_per_s = 103.5,
                                                       .arrivals = "poisson",
                                                       .warm_up_ms = 104,
+                                                      .warm_up_max_ms = 204,
                                                       .measure_ms = 105,
                                                       .drain_ms = 106,
                                                       .prepare_timeout_ms = 107,
@@ -179,9 +180,14 @@ static struct load_error_row errors[] = {
     {.transaction = "read_only", .code = "40P01", .text = "deadlock detected", .count = 7},
     {.transaction = "", .code = "57P01", .text = "", .count = UINT64_MAX}};
 static struct load_second seconds[] = {
-    {.phase = LOAD_PHASE_MEASURE, .index = 0, .throughput_per_s = 812.5, .p99_ms = 1.5},
+    {.phase = LOAD_PHASE_MEASURE,
+     .index = 0,
+     .throughput_per_s = 812.5,
+     .mean_ms = 0.75,
+     .p99_ms = 1.5},
     {.phase = LOAD_PHASE_MEASURE, .index = 1, .p99_ms = 0.1, .error_count = 3},
     {.phase = LOAD_PHASE_DRAIN, .index = UINT32_MAX, .throughput_per_s = 1e-300}};
+static struct histogram batches[2];
 static struct load_metric metrics[] = {{.name = "tps", .value = 0.1, .better = "higher"},
                                        {.name = "", .value = -1e300, .better = "lower"}};
 
@@ -200,6 +206,9 @@ static inline struct load_result full_result(void)
                                                 .error_count = 20 + i,
                                                 .latency = make_histogram(90, 1000, i)};
     }
+    for (size_t i = 0; i < COUNT_OF(batches); i++) {
+        batches[i] = *make_histogram(500 + i, 100, 9 + i);
+    }
     return (struct load_result){.warm_up_ns = -1,
                                 .measured_ns = INT64_C(300000000123),
                                 .client_count = 64,
@@ -211,6 +220,8 @@ static inline struct load_result full_result(void)
                                 .error_row_count = COUNT_OF(errors),
                                 .seconds = seconds,
                                 .second_count = COUNT_OF(seconds),
+                                .batches = batches,
+                                .batch_count = COUNT_OF(batches),
                                 .series_interval_s = 4,
                                 .unfinished_count = 5,
                                 .driver_cpu_s = 12.25,

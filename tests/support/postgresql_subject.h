@@ -21,7 +21,7 @@
 
 static inline void reload(struct subject *subject)
 {
-    MUST(subject->backend->reload(&subject->server, DEADLINE, &subject->err));
+    MUST(subject->backend->reload(&subject->server, NULL, NULL, 0, DEADLINE, &subject->err));
     clock_sleep_until(clock_now_ns() + 300 * NS_PER_MS);
 }
 

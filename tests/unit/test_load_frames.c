@@ -30,6 +30,7 @@ static void assert_numbers(const struct workload_spec *got, const struct workloa
     assert_int_equal(got->threads, wanted->threads);
     assert_true(got->rate_per_s == wanted->rate_per_s);
     assert_int_equal(got->warm_up_ms, wanted->warm_up_ms);
+    assert_int_equal(got->warm_up_max_ms, wanted->warm_up_max_ms);
     assert_int_equal(got->measure_ms, wanted->measure_ms);
     assert_int_equal(got->drain_ms, wanted->drain_ms);
     assert_int_equal(got->prepare_timeout_ms, wanted->prepare_timeout_ms);
@@ -234,6 +235,7 @@ static void assert_second(const struct load_second *got, const struct load_secon
     assert_int_equal(got->phase, wanted->phase);
     assert_int_equal(got->index, wanted->index);
     assert_true(got->throughput_per_s == wanted->throughput_per_s);
+    assert_true(got->mean_ms == wanted->mean_ms);
     assert_true(got->p99_ms == wanted->p99_ms);
     assert_int_equal(got->error_count, wanted->error_count);
 }
@@ -264,6 +266,10 @@ static void every_row_of_a_result_comes_back(void **state)
         assert_memory_equal(back.statements[i].latency, statements[i].latency,
                             sizeof(struct histogram));
     }
+    assert_int_equal(back.batch_count, COUNT_OF(batches));
+    for (size_t i = 0; i < COUNT_OF(batches); i++) {
+        assert_memory_equal(&back.batches[i], &batches[i], sizeof(struct histogram));
+    }
     assert_int_equal(back.second_count, COUNT_OF(seconds));
     for (size_t i = 0; i < COUNT_OF(seconds); i++) {
         assert_second(&back.seconds[i], &seconds[i]);
@@ -275,7 +281,7 @@ static void an_empty_result_comes_back(void **state)
     (void)state;
     struct load_result back = result_again(&(struct load_result){.measured_ns = 1});
     assert_int_equal(back.transaction_count + back.statement_count + back.error_row_count, 0);
-    assert_int_equal(back.second_count + back.metric_count, 0);
+    assert_int_equal(back.second_count + back.metric_count + back.batch_count, 0);
     assert_string_equal(back.output, "");
     assert_string_equal(back.distribution, "");
 }

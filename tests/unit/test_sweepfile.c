@@ -292,6 +292,11 @@ static void workload_keys(void **state)
     assert_true(sweep.workload.rollback_pct == 0.5);
     assert_true(sweep.workload.payment_by_name_pct == 0);
     assert_true(sweep.workload.keying == 1 && sweep.workload.think == 0.25);
+    assert_int_equal(sweep.workload.warm_up_max_ms, 0);
+    parse_workload("warm_up = { max = \"10m\"; min = \"90s\"; };");
+    assert_int_equal(sweep.workload.warm_up_ms, 90000);
+    assert_int_equal(sweep.workload.warm_up_max_ms, 600000);
+    assert_int_equal(load_warm_up_limit_ms(&sweep.workload), 600000);
 }
 
 static void command_keys(void **state)
@@ -316,7 +321,7 @@ static void between_strategy_and_guard_keys(void **state)
     parse_top("between = { restart = \"when-needed\"; drop_caches = true; prewarm = true;\n"
               "            settle = \"1500ms\"; };\n"
               "strategy = { kind = \"random\"; budget = \"9h\"; trials = 80; seed = 7; };\n"
-              "guard = { memory = \"8G\"; };");
+              "guard = { memory = \"8G\"; cycles = false; };");
     assert_string_equal(sweep.between.restart, "when-needed");
     assert_true(sweep.between.drop_caches && sweep.between.prewarm);
     assert_int_equal(sweep.between.settle_ms, 1500);
@@ -325,9 +330,11 @@ static void between_strategy_and_guard_keys(void **state)
     assert_int_equal(sweep.strategy.budget_trials, 80);
     assert_int_equal(sweep.strategy.seed, 7);
     assert_string_equal(sweep.guard.memory, "8G");
+    assert_false(sweep.guard.cycles);
     parse_top("strategy = \"grid\";");
     assert_string_equal(sweep.strategy.kind, "grid");
     assert_int_equal(sweep.strategy.seed, 1);
+    assert_true(sweep.guard.cycles);
     parse_top("guard = { memory = false; };");
     assert_string_equal(sweep.guard.memory, "off");
 }

@@ -327,9 +327,22 @@ static void mistakes_in_the_workload(void **state)
          "n.cfg:3: rollback_pct = 101 is out of its range 0..100"},
         {"workload = { kind = \"tpcc\"; warehouses = 2; terminals = 10; clients = 8; };",
          "n.cfg:3: 8 clients are not 10 terminals in each of 2 warehouses; clients = 20;"},
-        {"workload = { kind = \"oltp\";\nwarm_up = { min = \"1m\"; max = \"10m\"; }; };",
-         "n.cfg:4: workload.warm_up until steady is not available in this version; give one "
-         "duration: warm_up = \"5min\""},
+        {"workload = { kind = \"oltp\";\nwarm_up = { min = \"1m\"; }; };",
+         "n.cfg:4: workload.warm_up until steady has two keys, min and max; warm_up = { min = "
+         "\"1m\"; max = \"10m\"; };"},
+        {"workload = { kind = \"oltp\";\nwarm_up = { min = \"1m\"; max = \"9m\"; most = 1; }; };",
+         "n.cfg:4: workload.warm_up until steady has two keys, min and max; warm_up = { min = "
+         "\"1m\"; max = \"10m\"; };"},
+        {"workload = { kind = \"oltp\";\nwarm_up = { min = \"1m\"; max = 600; }; };",
+         "n.cfg:4: warm_up_max = 600 lacks a unit; write \"600s\" for seconds, \"600min\" for "
+         "minutes"},
+        {"workload = { kind = \"oltp\"; warm_up = { min = \"2m\"; max = \"1m\"; }; };",
+         "n.cfg:3: the longest warm-up is shorter than the shortest; warm_up = { min = \"1m\"; max "
+         "= \"10m\"; };"},
+        {"workload = { kind = \"command\"; command = [ \"true\" ]; preset = \"time\";\n"
+         "warm_up = { min = \"1s\"; max = \"2s\"; }; };",
+         "n.cfg:3: the warm-up of a command is its own: nobody can end it early; warm_up = "
+         "\"60s\";"},
         {"workload = { kind = \"oltp\"; client = 5; };",
          "n.cfg:3: unknown key workload.client; did you mean \"clients\"?"},
         {"workload = { kind = \"oltp\";\nclients = 0; };",

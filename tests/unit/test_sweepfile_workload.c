@@ -199,7 +199,7 @@ static void workload_knobs_agree_with_their_rows(void **state)
         assert_true(value_parse(knob, dots + 2, NULL, &arena, &high, &err));
         assert_true(value_number(&high, &number) && number == knob->max);
     }
-    assert_int_equal(found, 31);
+    assert_int_equal(found, 32);
     assert_int_equal(workload_knob("clients")->type, KNOB_INTEGER);
     assert_int_equal(workload_knob("warm-up")->unit, UNIT_US);
     assert_string_equal(workload_knob("distribution")->choices,
@@ -221,7 +221,7 @@ static void a_workload_is_written_as_json(void **state)
     assert_string_equal(
         text_done(&text),
         "{\"kind\":\"command\",\"clients\":1,\"threads\":0,\"rate\":0,\"arrivals\":\"constant\","
-        "\"warm_up_ms\":60000,"
+        "\"warm_up_ms\":60000,\"warm_up_max_ms\":0,"
         "\"measure_ms\":300000,\"drain_ms\":10000,\"prepare_timeout_ms\":14400000,\"seed\":1,"
         "\"error_budget_pct\":0.1,\"reset\":\"default\",\"reset_command\":[],\"mix\":\"read_"
         "write\","

@@ -373,9 +373,11 @@ static bool begin_drive(const struct load_job *job, const void *data, struct ses
 static void open_window(const void *data, int64_t begin_ns, int64_t end_ns)
 {
     const struct insert_plan *plan = data;
+    pthread_mutex_lock(&plan->shared->mutex);
     plan->shared->begin_ns = begin_ns;
     plan->shared->end_ns = end_ns;
     insert_curve_open(&plan->shared->curve, begin_ns);
+    pthread_mutex_unlock(&plan->shared->mutex);
 }
 
 static bool end_drive(const struct load_job *job, const void *data, struct session *session,
