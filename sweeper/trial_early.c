@@ -167,7 +167,9 @@ static bool from_seconds(struct trial *trial, struct err *err)
     metrics[1] = (struct load_metric){
         .name = "tpm", .value = early->last.mean * S_PER_MIN, .better = "higher"};
     trial->result = nothing;
-    trial->result.warm_up_ns = trial->job.workload.warm_up_ms * NS_PER_MS;
+    trial->result.warm_up_ns = trial->warm_up.is_adaptive
+                                   ? (int64_t)trial->warm_up.count * NS_PER_S
+                                   : trial->job.workload.warm_up_ms * NS_PER_MS;
     trial->result.measured_ns = (int64_t)early->count * NS_PER_S;
     trial->result.client_count = (uint32_t)trial->job.workload.clients;
     trial->result.seconds = early->seconds;
