@@ -39,7 +39,7 @@ static const struct dialect_row rows[] = {
                     " where table_schema = database() and table_name = '{table}'"
                     " and index_name = '{columns}'",
      .refresh = "analyze table {table}",
-     .claim = "select get_lock(concat('dbsweep ', md5(database())), 0)"},
+     .claim = "select get_lock(concat('dbsweep ', left(sha2(database(), 256), 40)), 0)"},
     {.dialect = DIALECT_SQLITE,
      .serial = "integer",
      .big_serial = "integer",
