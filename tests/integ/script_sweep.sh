@@ -121,7 +121,7 @@ run_status 'neither is what the server refuses' 1 "$DBSWEEP" load script run "${
 like 'which is no matter of connections' "$ERRORS" '*syntax error*preparing: selec 1*'
 is 'nor said to be one' "$(grep -c 'limit on connections' <<<"$ERRORS")" 0
 { sleep 2 && own_psql "select pg_terminate_backend(pid) from pg_stat_activity
-    where pid <> pg_backend_pid() and query like '%account%' limit 1"; } >"$TMP/out" &
+    where application_name = 'dbsweep' and backend_type = 'client backend' limit 1"; } >"$TMP/out" &
 killer=$!
 run_status 'a run that is broken off' 1 "$DBSWEEP" load script run "${there[@]}" --clients 3 \
     --warm-up 0s --measure 8s --format json
