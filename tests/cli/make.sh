@@ -23,5 +23,5 @@ done
 run_status 'no apt-get' 1 env PATH="$TMP/bin" bash tests/support/install-deps.sh build
 like 'what to install instead is said' "$ERRORS" '*no apt-get*libconfig-dev*'
 run_status 'an unknown set' 1 bash tests/support/install-deps.sh everything
-like 'the sets are named' "$ERRORS" '*build or test*'
+like 'the sets are named' "$ERRORS" '*build, test or bench*'
 plan
